@@ -1,0 +1,26 @@
+# Two commands do everything on a machine that has python3, make and pip.
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.installed
+
+.PHONY: tour test lint clean
+
+tour: $(STAMP)
+	$(BIN)/regard tour
+
+test: $(STAMP) lint
+	$(BIN)/pytest -n 2
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+# The stamp is written last, so that an interrupted install starts again.
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet -c constraints.txt "torch" -e ".[dev]"
+	touch $@
+
+clean:
+	rm -rf .venv tour dist
