@@ -1,0 +1,40 @@
+"""Who may look at whom: attention patterns as values that draw, count, mask, tile and bound themselves."""
+
+from regard.pattern.anchored import Documents, Global, Prefix, RandomBlocks
+from regard.pattern.base import And, Not, Or, Pattern
+from regard.pattern.grid import Axial, Neighbourhood
+from regard.pattern.sequence import (
+    Blocks,
+    Causal,
+    Dilated,
+    Full,
+    SparseFixed,
+    SparseStrided,
+    Strided,
+    Windowed,
+)
+from regard.pattern.text import parse
+from regard.pattern.tiling import TileMap
+
+__all__ = [
+    "And",
+    "Axial",
+    "Blocks",
+    "Causal",
+    "Dilated",
+    "Documents",
+    "Full",
+    "Global",
+    "Neighbourhood",
+    "Not",
+    "Or",
+    "Pattern",
+    "Prefix",
+    "RandomBlocks",
+    "SparseFixed",
+    "SparseStrided",
+    "Strided",
+    "TileMap",
+    "Windowed",
+    "parse",
+]

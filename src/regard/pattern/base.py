@@ -1,0 +1,327 @@
+"""The pattern as a value: what every pattern can do, and the algebra of `&`, `|` and `~`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+import torch
+from torch import Tensor
+
+from regard.errors import check_int
+from regard.pattern import counting, formulas, picture, tiling
+from regard.pattern.spans import Kept, Span
+
+if TYPE_CHECKING:
+    import sympy
+    from matplotlib.figure import Figure
+
+T = TypeVar("T")
+
+
+class Pattern:
+    """Which keys each query may look at: a frozen value that draws, counts, masks and tiles itself.
+
+    Query i of n stands at position i + m − n of m, so the n queries are always the *last* n positions.
+    """
+
+    any_shape: ClassVar[bool] = False  # may have more queries than keys
+
+    def allows(self, q: Any, k: Any) -> Any:
+        """Whether the query at position q may look at key k; elementwise on integers or tensors."""
+        raise NotImplementedError
+
+    def atoms(self) -> list[Atom]:
+        """The distinct single values of the expression, in order of appearance."""
+        raise NotImplementedError
+
+    def fold(self, value_of: Callable[[Atom], T]) -> T:
+        """The expression computed with `&`, `|`, `~` on what `value_of` gives for each single value."""
+        raise NotImplementedError
+
+    def _kept(self, negated: bool) -> Kept | None:
+        raise NotImplementedError
+
+    def keys_kept(self) -> int | None:
+        """At most how many keys k ≤ q can still be seen by queries from q on (None: no bound).
+
+        >>> from regard.pattern import Causal, Global, Strided
+        >>> (Strided(back=3) | Global(first=2) & Causal()).keys_kept()
+        6
+        """
+        kept = self._kept(negated=False)
+        bounds = [atom.total for atom in self.atoms() if atom.total is not None]
+        return min([*bounds, *([] if kept is None else [kept.total])], default=None)
+
+    @property
+    def by_distance(self) -> bool:
+        """Whether q − k alone decides."""
+        return all(atom.distance for atom in self.atoms())
+
+    def resolve(self, n: int, m: int | None = None) -> tuple[int, int]:
+        """(n, m) with m filled in, or a ValueError when this pattern does not fit n queries and m keys."""
+        m = n if m is None else m
+        check_int("n", n, 0)
+        check_int("m", m, 0)
+        if n > m and not self.any_shape:
+            raise ValueError(f"queries are the last n of m positions, so n ≤ m is needed, got {n=}, {m=}")
+        for atom in self.atoms():
+            atom.check(n, m)
+        return n, m
+
+    def dense(self, n: int, m: int | None = None) -> Tensor:
+        """The mask, a bool tensor (n, m)."""
+        n, m = self.resolve(n, m)
+        q = torch.arange(m - n, m)[:, None]
+        k = torch.arange(m)[None, :]
+        return self.allows(q, k).expand(n, m).contiguous()
+
+    def pairs(self, n: int, m: int | None = None) -> int:
+        """The exact number of allowed query-key pairs, without building the mask."""
+        return counting.pairs(self, *self.resolve(n, m))
+
+    def row_pairs(self, n: int, m: int | None = None) -> Tensor:
+        """The number of keys that each query may see: int64 (n,)."""
+        return counting.row_pairs(self, *self.resolve(n, m))
+
+    def formula(self, symbolic: bool = False) -> sympy.Expr:
+        """`pairs(n)` as a sympy expression in n, exact for every n ≥ 1; ValueError where there is none.
+
+        With `symbolic`, the fields of a single value stay letters, as in the lectures.
+        """
+        return formulas.formula(self, symbolic)
+
+    def tiles(self, n: int, m: int | None = None, size: int = 128) -> tiling.TileMap:
+        """Which size×size tiles are full and which partial; empty ones are not stored."""
+        check_int("size", size, 1)
+        return tiling.tiles(self, *self.resolve(n, m), size)
+
+    def draw(self, n: int, m: int | None = None) -> str:
+        """A text grid, one line per query: '#' seen, '.' not."""
+        return picture.text(self.dense(n, m))
+
+    def svg(self, n: int, m: int | None = None) -> str:
+        """The pattern as an SVG picture; above 512 positions, the density of tiles."""
+        return picture.svg(self, *self.resolve(n, m))
+
+    def figure(self, n: int, m: int | None = None) -> Figure:
+        """The pattern as a matplotlib figure (needs the extra `plot`)."""
+        return picture.figure(self, *self.resolve(n, m))
+
+    def __and__(self, that: Pattern) -> Pattern:
+        return And(_flatten(And, self, that)) if isinstance(that, Pattern) else NotImplemented
+
+    def __or__(self, that: Pattern) -> Pattern:
+        return Or(_flatten(Or, self, that)) if isinstance(that, Pattern) else NotImplemented
+
+    def __invert__(self) -> Pattern:
+        return Not(self)
+
+    def __bool__(self) -> bool:
+        raise TypeError(
+            f"a pattern is neither true nor false; combine with &, | and ~, not and/or/not: {self}"
+        )
+
+
+class Atom(Pattern):
+    """A single value; subclasses are frozen dataclasses and say what the counters need to know."""
+
+    registry: ClassVar[dict[str, type[Atom]]] = {}
+    distance: ClassVar[bool] = False  # q − k alone decides
+    letters: ClassVar[dict[str, str]] = {}  # the lecture's letter for each field
+
+    def __init_subclass__(cls) -> None:
+        cls.registry[cls.__name__.lower()] = cls
+
+    @property
+    def total(self) -> int | None:
+        """The length that the value's own geometry fixes, if it does."""
+        return None
+
+    @property
+    def period(self) -> int:
+        """After how many positions the value repeats."""
+        return 1
+
+    @property
+    def horizon(self) -> tuple[int, int]:
+        """(how far back it treats positions specially, how many first positions it treats specially)."""
+        return 0, 0
+
+    def spans(self, q: Tensor, m: int) -> list[Span]:
+        """The keys in [0, m) that the queries at positions q see, as disjoint spans."""
+        raise NotImplementedError
+
+    def above(self, k: Tensor) -> tuple[Tensor, Tensor] | None:
+        """The queries lo ≤ q < hi among those before k that see k (None: it never looks ahead)."""
+        return None
+
+    def tile_groups(self, q0: Tensor, q1: Tensor, m: int, size: int) -> list[list[tiling.Band]]:
+        """The spans of a tile of queries q0 ≤ q < q1; several groups where rows jump inside a tile."""
+        return [tiling.bands(self.spans(q0, m), self.spans(q1 - 1, m))]
+
+    def tile_key(self, q0: Tensor, k0: Tensor, size: int) -> list[Tensor]:
+        """Numbers that decide the content of the tile at (q0, k0): equal numbers, equal content."""
+        return [q0, k0]
+
+    def closed_form(self, n: sympy.Symbol, fields: dict[str, Any]) -> sympy.Expr:
+        """`pairs(n)` with the fields given as numbers or symbols."""
+        raise ValueError(f"{self} has no formula in n: its geometry fixes the length")
+
+    def kept(self) -> Kept | None:
+        """What decoding must keep (None: everything)."""
+        return None
+
+    def complement_kept(self) -> Kept | None:
+        """The same for the complement."""
+        return None
+
+    def check(self, n: int, m: int) -> None:
+        """Raise where the value's geometry does not fit n queries and m keys."""
+        total = self.total
+        if total is None:
+            return
+        if n == m and m != total:
+            raise ValueError(f"{self} covers {total} positions, got {n=}")
+        if n < m and m > total:
+            raise ValueError(f"{self} covers {total} positions, got m={m} keys")
+
+    def atoms(self) -> list[Atom]:
+        """The value itself."""
+        return [self]
+
+    def fold(self, value_of: Callable[[Atom], T]) -> T:
+        """What `value_of` gives for it."""
+        return value_of(self)
+
+    def _kept(self, negated: bool) -> Kept | None:
+        return self.complement_kept() if negated else self.kept()
+
+    def __str__(self) -> str:
+        arguments = ", ".join(str(getattr(self, field.name)) for field in fields(self))  # type: ignore[arg-type]
+        name = type(self).__name__.lower()
+        return f"{name}({arguments})" if arguments else name
+
+
+@dataclass(frozen=True, repr=False)
+class _Joined(Pattern):
+    parts: tuple[Pattern, ...]
+    sign: ClassVar[str]
+
+    def atoms(self) -> list[Atom]:
+        return list(dict.fromkeys(atom for part in self.parts for atom in part.atoms()))
+
+    def _joined(self, show: Callable[[Pattern], str]) -> str:
+        # An Or inside an And needs brackets; And binds tighter than Or, so the reverse does not.
+        return f" {self.sign} ".join(
+            f"({show(part)})" if isinstance(self, And) and isinstance(part, Or) else show(part)
+            for part in self.parts
+        )
+
+    def __str__(self) -> str:
+        return self._joined(str)
+
+    def __repr__(self) -> str:
+        return self._joined(repr)
+
+
+@dataclass(frozen=True, repr=False)
+class And(_Joined):
+    """Allowed where every part allows; written `a & b`."""
+
+    sign = "&"
+
+    def allows(self, q: Any, k: Any) -> Any:
+        """Whether every part allows."""
+        out = self.parts[0].allows(q, k)
+        for part in self.parts[1:]:
+            out = out & part.allows(q, k)
+        return out
+
+    def fold(self, value_of: Callable[[Atom], T]) -> T:
+        """The parts' values joined with `&`."""
+        out: Any = self.parts[0].fold(value_of)
+        for part in self.parts[1:]:
+            out = out & part.fold(value_of)
+        return out
+
+    def _kept(self, negated: bool) -> Kept | None:
+        return _any_kept(self.parts, True) if negated else _all_kept(self.parts, False)
+
+
+@dataclass(frozen=True, repr=False)
+class Or(_Joined):
+    """Allowed where some part allows; written `a | b`."""
+
+    sign = "|"
+
+    def allows(self, q: Any, k: Any) -> Any:
+        """Whether some part allows."""
+        out = self.parts[0].allows(q, k)
+        for part in self.parts[1:]:
+            out = out | part.allows(q, k)
+        return out
+
+    def fold(self, value_of: Callable[[Atom], T]) -> T:
+        """The parts' values joined with `|`."""
+        out: Any = self.parts[0].fold(value_of)
+        for part in self.parts[1:]:
+            out = out | part.fold(value_of)
+        return out
+
+    def _kept(self, negated: bool) -> Kept | None:
+        return _all_kept(self.parts, True) if negated else _any_kept(self.parts, False)
+
+
+@dataclass(frozen=True, repr=False)
+class Not(Pattern):
+    """Allowed where the part does not allow, future keys included; written `~a`."""
+
+    part: Pattern
+
+    def allows(self, q: Any, k: Any) -> Any:
+        """Whether the part does not allow."""
+        out = self.part.allows(q, k)
+        return not out if isinstance(out, bool) else ~out
+
+    def atoms(self) -> list[Atom]:
+        """Those of the part."""
+        return self.part.atoms()
+
+    def fold(self, value_of: Callable[[Atom], T]) -> T:
+        """`~` of the part's value."""
+        inner: Any = self.part.fold(value_of)
+        return ~inner
+
+    def _kept(self, negated: bool) -> Kept | None:
+        return self.part._kept(not negated)
+
+    def __invert__(self) -> Pattern:
+        return self.part
+
+    def __str__(self) -> str:
+        return f"~({self.part})" if isinstance(self.part, _Joined) else f"~{self.part}"
+
+    def __repr__(self) -> str:
+        return f"~({self.part!r})" if isinstance(self.part, _Joined) else f"~{self.part!r}"
+
+
+def _flatten(kind: type[_Joined], *parts: Pattern) -> tuple[Pattern, ...]:
+    return tuple(inner for part in parts for inner in (part.parts if isinstance(part, kind) else (part,)))
+
+
+def _all_kept(parts: tuple[Pattern, ...], negated: bool) -> Kept | None:
+    # An intersection lies inside each part, so the smallest bound holds.
+    known = [kept for part in parts if (kept := part._kept(negated)) is not None]
+    return min(known, key=lambda kept: kept.total, default=None)
+
+
+def _any_kept(parts: tuple[Pattern, ...], negated: bool) -> Kept | None:
+    out = Kept()
+    for part in parts:
+        kept = part._kept(negated)
+        if kept is None:
+            return None
+        out = out.either(kept)
+    return out

@@ -1,0 +1,187 @@
+"""`pairs(n)` as a formula: the lectures' closed forms, and a derived quasi-polynomial for expressions.
+
+For an expression, pairs(n) − pairs(n−1) is the number of keys that query n−1 sees up to itself plus the
+number of earlier queries that see key n−1. Both are counted for all small n at once. From some n on,
+pairs(n) is a quadratic on each residue class of n; it is found by exact interpolation and checked on
+further points, and what comes before is written as pieces of its own.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import lru_cache
+from math import lcm
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from regard.pattern import counting
+from regard.pattern.spans import Span
+
+if TYPE_CHECKING:
+    import sympy
+
+    from regard.pattern.base import Atom, Pattern
+
+MOST_PERIOD = 5_040
+MOST_THRESHOLD = 65_536
+
+Quadratic = tuple[Fraction, Fraction, Fraction]  # the factors of 1, n, n²
+
+
+def formula(pattern: Pattern, symbolic: bool) -> sympy.Expr:
+    """The formula of any pattern that has one."""
+    from sympy import Symbol
+
+    n = Symbol("n")
+    atoms = pattern.atoms()
+    if pattern == atoms[0]:
+        return _single(atoms[0], n, symbolic)
+    if symbolic:
+        raise ValueError(f"letters are kept for single values only, got the expression {pattern}")
+    for atom in atoms:
+        atom.closed_form(n, _numbers(atom))  # raises, and says why, where a part has none
+    return _derived(pattern, n)
+
+
+def _single(atom: Atom, n: sympy.Symbol, symbolic: bool) -> sympy.Expr:
+    from sympy import Symbol
+
+    if symbolic:
+        return atom.closed_form(n, {name: Symbol(letter) for name, letter in atom.letters.items()})
+    out = atom.closed_form(n, _numbers(atom))
+    if out.is_Piecewise:
+        return out.func(
+            *((piece.expand() if piece.is_polynomial(n) else piece, when) for piece, when in out.args)
+        )
+    return out
+
+
+def _numbers(atom: Atom) -> dict[str, Any]:
+    from sympy import Integer
+
+    return {name: Integer(getattr(atom, name)) for name in atom.letters}
+
+
+def totals(pattern: Pattern, stop: int) -> list[int]:
+    """pairs(0), pairs(1), …, pairs(stop − 1), all at once."""
+    position = torch.arange(stop - 1)
+    below = counting.Counter(pattern, stop).rows(position, end=position + 1)
+
+    def earlier(atom: Atom, key: Tensor) -> list[Span]:
+        queries = atom.above(key)
+        return [] if queries is None else [Span(*queries)]
+
+    above = counting.Counter(pattern, stop).rows(position, end=position, spans_of=earlier)
+    return counting.prefix(below + above).tolist()
+
+
+@lru_cache(maxsize=256)
+def _derived(pattern: Pattern, n: sympy.Symbol) -> sympy.Expr:
+    from sympy import Piecewise
+
+    atoms = pattern.atoms()
+    period = lcm(*(atom.period for atom in atoms))
+    back, first = (max(atom.horizon[i] for atom in atoms) for i in range(2))
+    if period > MOST_PERIOD:
+        raise ValueError(f"{pattern} repeats after {period:,} positions; formulas stop at {MOST_PERIOD:,}")
+    if back + first > MOST_THRESHOLD:
+        raise ValueError(
+            f"{pattern} settles after {back + first:,} positions; formulas stop at {MOST_THRESHOLD:,}"
+        )
+    settled = back + first + period
+    values = totals(pattern, settled + 6 * period + 1)
+    period = next(p for p in range(1, period + 1) if period % p == 0 and _repeats(values, settled, p))
+    classes = [_through(values, range(settled + r, len(values), period)) for r in range(period)]
+    classes = [classes[(r - settled) % period] for r in range(period)]  # by n mod period
+
+    def holds(at: int) -> bool:
+        return _value(classes[at % period], at) == values[at]
+
+    assert all(holds(at) for at in range(settled, len(values))), pattern
+    start = settled
+    while start > 1 and holds(start - 1):
+        start -= 1
+    pieces = [(_polynomial(piece, n), n <= last) for piece, last in _runs(values, 1, start)]
+    return Piecewise(*pieces, (_classes(classes, n), True)).expand() if pieces else _classes(classes, n)
+
+
+def _repeats(values: list[int], start: int, period: int) -> bool:
+    """Whether third differences at distance `period` vanish from `start` on."""
+    v = torch.tensor(values[start:])
+    for _ in range(3):
+        v = v[period:] - v[:-period]
+    return len(v) > 0 and not bool(v.any())
+
+
+def _through(values: list[int], where: range) -> Quadratic:
+    """The quadratic through the first three of the places."""
+    (x0, y0), (x1, y1), (x2, y2) = ((Fraction(x), Fraction(values[x])) for x in where[:3])
+    second = ((y2 - y1) / (x2 - x1) - (y1 - y0) / (x1 - x0)) / (x2 - x0)
+    first = (y1 - y0) / (x1 - x0) - second * (x0 + x1)
+    return y0 - first * x0 - second * x0**2, first, second
+
+
+def _value(quadratic: Quadratic, at: int) -> Fraction:
+    c0, c1, c2 = quadratic
+    return c0 + c1 * at + c2 * at**2
+
+
+def _runs(values: list[int], start: int, stop: int) -> list[tuple[Quadratic, int]]:
+    """Cut start ≤ n < stop into the longest runs with one quadratic each, as (quadratic, last n)."""
+    out = []
+    while start < stop:
+        zero = Fraction(0)
+        piece: Quadratic = (Fraction(values[start]), zero, zero)
+        end = start + 1
+        if start + 2 < stop:
+            piece = _through(values, range(start, start + 3))
+            end = start + 3
+        elif start + 1 < stop:
+            slope = Fraction(values[start + 1] - values[start])
+            piece, end = (values[start] - slope * start, slope, zero), start + 2
+        while end < stop and _value(piece, end) == values[end]:
+            end += 1
+        out.append((piece, end - 1))
+        start = end
+    return out
+
+
+def _polynomial(quadratic: Quadratic, x: Any) -> sympy.Expr:
+    from sympy import Rational
+
+    c0, c1, c2 = (Rational(c.numerator, c.denominator) for c in quadratic)
+    return c0 + c1 * x + c2 * x**2
+
+
+def _classes(classes: list[Quadratic], n: sympy.Symbol) -> sympy.Expr:
+    """One expression for all residues r: the factors as polynomials in r, cut where they change."""
+    from sympy import Mod, Piecewise
+
+    period = len(classes)
+    if period == 1:
+        return _polynomial(classes[0], n)
+    r = Mod(n, period)
+    pieces = []
+    start = 0
+    while start < period:
+        fits = [_fit([c[degree] for c in classes[start:]]) for degree in range(3)]
+        length = min(length for _, length in fits)
+        inner = sum(_polynomial(fit, r - start) * n**degree for degree, (fit, _) in enumerate(fits))
+        start += length
+        pieces.append((inner.expand(), r < start if start < period else True))
+    return Piecewise(*pieces)
+
+
+def _fit(values: list[Fraction]) -> tuple[Quadratic, int]:
+    """The quadratic through the first values, and how many of them it meets."""
+    known = values[:3]
+    y0 = known[0]
+    d1 = known[1] - y0 if len(known) > 1 else Fraction(0)
+    d2 = (known[2] - 2 * known[1] + y0) / 2 if len(known) > 2 else Fraction(0)
+    piece = (y0, d1 - d2, d2)
+    length = len(known)
+    while length < len(values) and _value(piece, length) == values[length]:
+        length += 1
+    return piece, length

@@ -1,0 +1,422 @@
+"""One-dimensional values that depend on the distance, or on a cutting of the sequence into equal parts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from regard.errors import check_int
+from regard.pattern.base import Atom
+from regard.pattern.spans import Kept, Span
+
+if TYPE_CHECKING:
+    import sympy
+
+
+def triangle(n: Any) -> Any:
+    """1 + 2 + … + n."""
+    return n * (n + 1) / 2
+
+
+@dataclass(frozen=True)
+class Full(Atom):
+    """Every query sees every key.
+
+    >>> print(Full().draw(2, 3))
+    ###
+    ###
+    """
+
+    distance = True
+    any_shape = True
+
+    def allows(self, q: Any, k: Any) -> Any:
+        """Always."""
+        return (q == q) & (k == k)
+
+    def spans(self, q: Tensor, m: int) -> list[Span]:
+        """All keys."""
+        return [Span(torch.zeros_like(q), torch.full_like(q, m))]
+
+    def above(self, k: Tensor) -> tuple[Tensor, Tensor] | None:
+        """All earlier queries."""
+        return torch.zeros_like(k), k
+
+    def tile_key(self, q0: Tensor, k0: Tensor, size: int) -> list[Tensor]:
+        """All tiles are alike."""
+        return []
+
+    def closed_form(self, n: sympy.Symbol, fields: dict[str, Any]) -> sympy.Expr:
+        """n²."""
+        return n**2
+
+    def complement_kept(self) -> Kept | None:
+        """Nothing is ever seen."""
+        return Kept()
+
+
+@dataclass(frozen=True)
+class Causal(Atom):
+    """A query sees itself and everything before it; the lectures say autoregressive.
+
+    >>> print(Causal().draw(4))
+    #...
+    ##..
+    ###.
+    ####
+    """
+
+    distance = True
+
+    def allows(self, q: Any, k: Any) -> Any:
+        """k ≤ q."""
+        return k <= q
+
+    def spans(self, q: Tensor, m: int) -> list[Span]:
+        """[0, q]."""
+        return [Span(torch.zeros_like(q), q + 1)]
+
+    def tile_key(self, q0: Tensor, k0: Tensor, size: int) -> list[Tensor]:
+        """The distance."""
+        return [q0 - k0]
+
+    def closed_form(self, n: sympy.Symbol, fields: dict[str, Any]) -> sympy.Expr:
+        """n(n+1)/2."""
+        return triangle(n)
+
+    def complement_kept(self) -> Kept | None:
+        """The complement sees later keys only."""
+        return Kept()
+
+
+@dataclass(frozen=True)
+class Strided(Atom):
+    """A query sees itself and at most `back` earlier positions, that is back + 1 keys.
+
+    >>> print(Strided(back=1).draw(4))
+    #...
+    ##..
+    .##.
+    ..##
+    """
+
+    back: int
+    distance = True
+    letters = {"back": "t"}
+
+    def __post_init__(self) -> None:
+        check_int("back", self.back, 0)
+
+    def allows(self, q: Any, k: Any) -> Any:
+        """0 ≤ q − k ≤ back."""
+        return (k <= q) & (q - k <= self.back)
+
+    @property
+    def horizon(self) -> tuple[int, int]:
+        """back + 1 positions."""
+        return self.back + 1, 0
+
+    def spans(self, q: Tensor, m: int) -> list[Span]:
+        """[q − back, q]."""
+        return [Span(q - self.back, q + 1)]
+
+    def tile_key(self, q0: Tensor, k0: Tensor, size: int) -> list[Tensor]:
+        """The distance."""
+        return [q0 - k0]
+
+    def closed_form(self, n: sympy.Symbol, fields: dict[str, Any]) -> sympy.Expr:
+        """(t+1)(2n−t)/2 from n > t on, a triangle before."""
+        from sympy import Piecewise
+
+        t = fields["back"]
+        return Piecewise(((t + 1) * (2 * n - t) / 2, n > t), (triangle(n), True))
+
+    def kept(self) -> Kept | None:
+        """The latest back + 1 keys."""
+        return Kept(recent=self.back + 1)
+
+
+@dataclass(frozen=True)
+class Dilated(Atom):
+    """A query sees itself and the `back` positions at distances step, 2·step, …, back·step.
+
+    >>> print(Dilated(back=2, step=2).draw(6))
+    #.....
+    .#....
+    #.#...
+    .#.#..
+    #.#.#.
+    .#.#.#
+    """
+
+    back: int
+    step: int
+    distance = True
+    letters = {"back": "t", "step": "s"}
+
+    def __post_init__(self) -> None:
+        check_int("back", self.back, 0)
+        check_int("step", self.step, 1)
+
+    def allows(self, q: Any, k: Any) -> Any:
+        """q − k one of 0, step, …, back·step."""
+        return (k <= q) & (q - k <= self.back * self.step) & ((q - k) % self.step == 0)
+
+    @property
+    def period(self) -> int:
+        """The step; without earlier positions there is no period."""
+        return self.step if self.back else 1
+
+    @property
+    def horizon(self) -> tuple[int, int]:
+        """back·step + 1 positions."""
+        return self.back * self.step + 1, 0
+
+    def spans(self, q: Tensor, m: int) -> list[Span]:
+        """[q − back·step, q] in steps."""
+        return [Span(q - self.back * self.step, q + 1, step=self.step)]
+
+    def tile_key(self, q0: Tensor, k0: Tensor, size: int) -> list[Tensor]:
+        """The distance."""
+        return [q0 - k0]
+
+    def closed_form(self, n: sympy.Symbol, fields: dict[str, Any]) -> sympy.Expr:
+        """n + (n − s) + (n − 2s) + …, t + 1 terms or as many as are positive."""
+        from sympy import Piecewise, floor
+
+        t, s = fields["back"], fields["step"]
+        fit = floor((n - 1) / s)
+        return Piecewise(
+            ((t + 1) * (2 * n - s * t) / 2, n > s * t), ((fit + 1) * n - s * triangle(fit), True)
+        )
+
+    def kept(self) -> Kept | None:
+        """The latest back·step + 1 keys: each may be hit by a later query."""
+        return Kept(recent=self.back * self.step + 1)
+
+
+@dataclass(frozen=True)
+class SparseStrided(Atom):
+    """The strided factorised pattern of Child et al. 2019: the latest `stride` and every stride-th before.
+
+    >>> print(SparseStrided(stride=3).draw(7))
+    #......
+    ##.....
+    ###....
+    ####...
+    .####..
+    ..####.
+    #..####
+    """
+
+    stride: int
+    distance = True
+    letters = {"stride": "l"}
+
+    def __post_init__(self) -> None:
+        check_int("stride", self.stride, 1)
+
+    def allows(self, q: Any, k: Any) -> Any:
+        """k ≤ q, and q − k at most stride or divisible by it."""
+        return (k <= q) & ((q - k <= self.stride) | ((q - k) % self.stride == 0))
+
+    @property
+    def period(self) -> int:
+        """The stride."""
+        return self.stride
+
+    @property
+    def horizon(self) -> tuple[int, int]:
+        """stride + 1 positions."""
+        return self.stride + 1, 0
+
+    def spans(self, q: Tensor, m: int) -> list[Span]:
+        """The latest ones whole, those before in steps."""
+        recent = q - self.stride
+        return [Span(recent, q + 1), Span(torch.zeros_like(q), recent, step=self.stride)]
+
+    def tile_key(self, q0: Tensor, k0: Tensor, size: int) -> list[Tensor]:
+        """The distance, beyond the band only its residue."""
+        far = self.stride + size
+        distance = q0 - k0
+        return [torch.where(distance > far, far + 1 + distance % self.stride, distance)]
+
+    def closed_form(self, n: sympy.Symbol, fields: dict[str, Any]) -> sympy.Expr:
+        """The band of l, then n − 2l, n − 3l, … as long as they are positive."""
+        from sympy import Piecewise, floor
+
+        l = fields["stride"]  # noqa: E741 - the paper's letter
+        fit = floor((n - 1) / l)
+        band = (l + 1) * (2 * n - l) / 2
+        return Piecewise((band + (fit - 1) * n - l * (triangle(fit) - 1), n > l), (triangle(n), True))
+
+
+@dataclass(frozen=True)
+class Windowed(Atom):
+    """The sequence is cut into windows of `size`; a query sees itself and what precedes it in its window.
+
+    >>> print(Windowed(size=3).draw(7))
+    #......
+    ##.....
+    ###....
+    ...#...
+    ...##..
+    ...###.
+    ......#
+    """
+
+    size: int
+    letters = {"size": "w"}
+
+    def __post_init__(self) -> None:
+        check_int("size", self.size, 1)
+
+    def allows(self, q: Any, k: Any) -> Any:
+        """k ≤ q in the same window."""
+        return (k <= q) & (q // self.size == k // self.size)
+
+    @property
+    def period(self) -> int:
+        """The window."""
+        return self.size
+
+    def spans(self, q: Tensor, m: int) -> list[Span]:
+        """From the window's start to q."""
+        return [Span(q - q % self.size, q + 1)]
+
+    def tile_key(self, q0: Tensor, k0: Tensor, size: int) -> list[Tensor]:
+        """Where both stand in their windows, and how many windows lie between."""
+        return part_key(q0, k0, self.size, size)
+
+    def closed_form(self, n: sympy.Symbol, fields: dict[str, Any]) -> sympy.Expr:
+        """n(w+1)/2 when w divides n, else whole windows and the triangle of the rest."""
+        from sympy import Eq, Mod, Piecewise, floor
+
+        w = fields["size"]
+        rest = Mod(n, w)
+        return Piecewise((n * (w + 1) / 2, Eq(rest, 0)), (floor(n / w) * triangle(w) + triangle(rest), True))
+
+    def kept(self) -> Kept | None:
+        """The window."""
+        return Kept(recent=self.size)
+
+
+@dataclass(frozen=True)
+class Blocks(Atom):
+    """The sequence is cut into blocks of `size`; a query sees all of its block.
+
+    >>> print(Blocks(size=3).draw(7))
+    ###....
+    ###....
+    ###....
+    ...###.
+    ...###.
+    ...###.
+    ......#
+    """
+
+    size: int
+    letters = {"size": "b"}
+
+    def __post_init__(self) -> None:
+        check_int("size", self.size, 1)
+
+    def allows(self, q: Any, k: Any) -> Any:
+        """The same block."""
+        return q // self.size == k // self.size
+
+    @property
+    def period(self) -> int:
+        """The block."""
+        return self.size
+
+    def spans(self, q: Tensor, m: int) -> list[Span]:
+        """The block."""
+        start = q - q % self.size
+        return [Span(start, start + self.size)]
+
+    def above(self, k: Tensor) -> tuple[Tensor, Tensor] | None:
+        """The earlier queries of the block."""
+        return k - k % self.size, k
+
+    def tile_key(self, q0: Tensor, k0: Tensor, size: int) -> list[Tensor]:
+        """Where both stand in their blocks, and how many blocks lie between."""
+        return part_key(q0, k0, self.size, size)
+
+    def closed_form(self, n: sympy.Symbol, fields: dict[str, Any]) -> sympy.Expr:
+        """n·b when b divides n, else whole blocks and the square of the rest."""
+        from sympy import Eq, Mod, Piecewise, floor
+
+        b = fields["size"]
+        rest = Mod(n, b)
+        return Piecewise((n * b, Eq(rest, 0)), (floor(n / b) * b**2 + rest**2, True))
+
+    def kept(self) -> Kept | None:
+        """The block."""
+        return Kept(recent=self.size)
+
+
+@dataclass(frozen=True)
+class SparseFixed(Atom):
+    """The fixed factorised pattern of Child et al. 2019: one's block, and the last `summary` of each before.
+
+    >>> print(SparseFixed(stride=4, summary=1).draw(9))
+    #........
+    ##.......
+    ###......
+    ####.....
+    ...##....
+    ...###...
+    ...####..
+    ...#####.
+    ...#...##
+    """
+
+    stride: int
+    summary: int
+    letters = {"stride": "l", "summary": "c"}
+
+    def __post_init__(self) -> None:
+        check_int("stride", self.stride, 1)
+        check_int("summary", self.summary, 0)
+        if self.summary > self.stride:
+            raise ValueError(
+                f"summary must be at most stride, got summary={self.summary}, stride={self.stride}"
+            )
+
+    def allows(self, q: Any, k: Any) -> Any:
+        """k ≤ q, in the same block or among the last `summary` of its own."""
+        same = q // self.stride == k // self.stride
+        return (k <= q) & (same | (k % self.stride >= self.stride - self.summary))
+
+    @property
+    def period(self) -> int:
+        """The block."""
+        return self.stride
+
+    def spans(self, q: Tensor, m: int) -> list[Span]:
+        """The block up to q; before it, the tails of the blocks."""
+        start = q - q % self.stride
+        tails = Span(torch.zeros_like(q), start, tail=(self.stride, self.stride - self.summary))
+        return [Span(start, q + 1), tails]
+
+    def tile_key(self, q0: Tensor, k0: Tensor, size: int) -> list[Tensor]:
+        """Where both stand in their blocks, and how many blocks lie between."""
+        return part_key(q0, k0, self.stride, size)
+
+    def closed_form(self, n: sympy.Symbol, fields: dict[str, Any]) -> sympy.Expr:
+        """The triangles of the blocks, and c keys of each whole block for all that come after it."""
+        from sympy import Mod, floor
+
+        l, c = fields["stride"], fields["summary"]  # noqa: E741 - the paper's letter
+        whole, rest = floor(n / l), Mod(n, l)
+        return whole * triangle(l) + triangle(rest) + c * (whole * n - l * triangle(whole))
+
+
+def part_key(q0: Tensor, k0: Tensor, part: int, size: int) -> list[Tensor]:
+    """What decides a tile of a pattern cut into equal parts; far parts are all alike."""
+    near = size // part + 2
+    return [(q0 // part - k0 // part).clamp(-near, near), q0 % part, k0 % part]

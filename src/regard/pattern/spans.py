@@ -1,0 +1,44 @@
+"""What one value tells the counters about itself: key spans per row, and what decoding must keep."""
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Span:
+    """Keys `lo <= k < hi` of each row, thinned to a residue class of the distance or of the key.
+
+    `lo` and `hi` hold one number per row. With `step` only keys at distances divisible by it count;
+    with `tail = (period, first)` only keys with `k % period >= first`. Never both.
+    """
+
+    lo: Tensor
+    hi: Tensor
+    step: int = 1
+    tail: tuple[int, int] | None = None
+
+    @property
+    def thinning(self) -> tuple[int, ...]:
+        """What thins the span: () nothing, (step,) or (period, first)."""
+        if self.tail is not None:
+            return self.tail
+        return (self.step,) if self.step > 1 else ()
+
+
+@dataclass(frozen=True)
+class Kept:
+    """An upper bound on the keys a decoder must keep: the latest, the first, and any others."""
+
+    recent: int = 0
+    first: int = 0
+    other: int = 0
+
+    @property
+    def total(self) -> int:
+        """How many keys that is."""
+        return self.recent + self.first + self.other
+
+    def either(self, that: "Kept") -> "Kept":
+        """Enough for both: the latest r contain the latest r' <= r, so those do not add up."""
+        return Kept(max(self.recent, that.recent), max(self.first, that.first), self.other + that.other)

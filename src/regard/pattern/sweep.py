@@ -1,0 +1,92 @@
+"""Cut many rows at once into segments between sorted edges, and know which spans cover each segment."""
+
+from collections.abc import Iterator
+from functools import cache
+
+import torch
+from torch import Tensor
+
+
+@cache
+def comparators(count: int) -> tuple[tuple[int, int], ...]:
+    """Batcher's odd-even merge network: compare-exchanges that sort `count` columns in this order.
+
+    A network works on whole columns with minimum and maximum, which for the few edges of a row is far
+    faster than sorting each row.
+    """
+    out = []
+    p = 1
+    while p < count:
+        k = p
+        while k >= 1:
+            for j in range(k % p, count - k, 2 * k):
+                for i in range(min(k, count - j - k)):
+                    if (i + j) // (p * 2) == (i + j + k) // (p * 2):
+                        out.append((i + j, i + j + k))
+            k //= 2
+        p *= 2
+    return tuple(out)
+
+
+class Edges:
+    """Positions, one per row, at which sets of bits toggle; equal positions are merged."""
+
+    def __init__(self, start: Tensor, end: Tensor) -> None:
+        self.start, self.end = start, end
+        self.positions: list[Tensor] = []
+        self.masks: list[int] = []
+        self.alike: dict[tuple[int, ...], list[int]] = {}  # by a few of their numbers, to compare few in full
+        self._toggle(start, 0)
+        self._toggle(end, 0)
+
+    def add(self, lo: Tensor, hi: Tensor, bit: int) -> None:
+        """Set the bit on lo ≤ x < hi, cut to the universe start ≤ x < end."""
+        lo = torch.maximum(torch.minimum(lo, self.end), self.start)
+        hi = torch.maximum(torch.minimum(hi, self.end), lo)
+        self._toggle(lo, 1 << bit)
+        self._toggle(hi, 1 << bit)
+
+    def _toggle(self, position: Tensor, mask: int) -> None:
+        alike = self.alike.setdefault(tuple(position[:: len(position) // 4 + 1].tolist()), [])
+        for i in alike:
+            if torch.equal(self.positions[i], position):
+                self.masks[i] ^= mask
+                return
+        alike.append(len(self.positions))
+        self.positions.append(position)
+        self.masks.append(mask)
+
+    def segments(self, states: list[int]) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+        """Yield (lo, hi, index into `states`) for each segment, left to right; `states` grows as needed.
+
+        A state is the set of bits that are on, as an integer of any size.
+        """
+        shift = (len(self.positions) - 1).bit_length()
+        largest = int(self.end.max()) + 1 if len(self.end) else 1
+        narrow = torch.int32 if largest << shift < 1 << 31 else torch.int64  # half the memory to sort
+        columns = [((position << shift) + i).to(narrow) for i, position in enumerate(self.positions)]
+        for i, j in comparators(len(columns)):
+            columns[i], columns[j] = (
+                torch.minimum(columns[i], columns[j]),
+                torch.maximum(columns[i], columns[j]),
+            )
+        known = {state: i for i, state in enumerate(states)}
+        if 0 not in known:
+            known[0] = len(states)
+            states.append(0)
+        state = torch.full_like(columns[0], known[0], dtype=torch.long)
+        position = (columns[0] >> shift).long()
+        low = (1 << shift) - 1
+        for column, following in zip(columns, columns[1:], strict=False):
+            key = (state << shift) + (column & low)
+            seen = torch.bincount(key, minlength=len(states) << shift).nonzero()[:, 0].tolist()
+            table = torch.zeros(len(states) << shift, dtype=torch.long)
+            for entry in seen:
+                after = states[entry >> shift] ^ self.masks[entry & low]
+                if after not in known:
+                    known[after] = len(states)
+                    states.append(after)
+                table[entry] = known[after]
+            state = table[key]
+            lo, position = position, (following >> shift).long()
+            yield lo, position, state

@@ -1,0 +1,164 @@
+"""Patterns as text: `parse("causal & strided(128) | global(4)")`, the inverse of `str`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from difflib import get_close_matches
+from typing import Any, NoReturn
+
+from regard.pattern.base import Atom, Pattern
+
+LONGEST = 10_000
+DEEPEST = 100
+
+# The words of the lectures for two of the values.
+WORDS = {"autoregressive": "causal", "sliding": "strided"}
+
+TOKEN = re.compile(r"\s*(?:(?P<name>[A-Za-z_]\w*)|(?P<number>-?\d+)|(?P<sign>[&|~(),=])|(?P<end>$))")
+
+
+def parse(text: str) -> Pattern:
+    """The pattern that a text describes; `~` binds tighter than `&`, and `&` tighter than `|`.
+
+    >>> parse("causal & strided(128) | global(4)")
+    Causal() & Strided(back=128) | Global(first=4)
+    >>> parse("sparsefixed(16, summary=2)")
+    SparseFixed(stride=16, summary=2)
+    """
+    if not isinstance(text, str):
+        raise ValueError(f"a pattern's text must be a string, got {type(text).__name__}")
+    if len(text) > LONGEST:
+        raise ValueError(f"a pattern's text must have at most {LONGEST:,} characters, got {len(text):,}")
+    return _Parser(text).pattern()
+
+
+class _Parser:
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+        self.depth = 0
+        self._next()
+
+    def pattern(self) -> Pattern:
+        out = self._or()
+        if self.kind != "end":
+            self._fail(f"expected & or | or the end, found {self.value!r}")
+        return out
+
+    def _next(self) -> None:
+        match = TOKEN.match(self.text, self.at)
+        if match is None:
+            self.start = self.at + len(self.text[self.at :]) - len(self.text[self.at :].lstrip())
+            self._fail(f"{self.text[self.start]!r} has no meaning here")
+        assert match.lastgroup is not None
+        self.kind, self.value = match.lastgroup, match[match.lastgroup]
+        self.start, self.at = match.start(match.lastgroup), match.end()
+
+    def _take(self, sign: str) -> bool:
+        if self.kind == "sign" and self.value == sign:
+            self._next()
+            return True
+        return False
+
+    def _need(self, sign: str) -> None:
+        if not self._take(sign):
+            self._fail(f"expected {sign!r}, found {self.value!r}" if self.value else f"expected {sign!r}")
+
+    def _or(self) -> Pattern:
+        out = self._and()
+        while self._take("|"):
+            out = out | self._and()
+        return out
+
+    def _and(self) -> Pattern:
+        out = self._not()
+        while self._take("&"):
+            out = out & self._not()
+        return out
+
+    def _not(self) -> Pattern:
+        self.depth += 1
+        if self.depth > DEEPEST:
+            self._fail(f"more than {DEEPEST} levels of ~ and brackets")
+        if self._take("~"):
+            out = ~self._not()
+        elif self._take("("):
+            out = self._or()
+            self._need(")")
+        else:
+            out = self._value()
+        self.depth -= 1
+        return out
+
+    def _value(self) -> Pattern:
+        if self.kind != "name":
+            self._fail(f"expected a pattern, found {self.value!r}" if self.value else "expected a pattern")
+        start, word = self.start, self.value.lower()
+        known = Atom.registry.get(WORDS.get(word, word))
+        if known is None:
+            near = get_close_matches(word, [*Atom.registry, *WORDS], n=1)
+            self._fail(
+                f"no pattern is called {self.value!r}" + (f"; did you mean {near[0]!r}?" if near else "")
+            )
+        self._next()
+        arguments = self._arguments([field.name for field in fields(known) if field.init])  # type: ignore[arg-type]
+        try:
+            return known(**arguments)
+        except (TypeError, ValueError) as error:
+            self.start = start
+            wanted = ", ".join(field.name for field in fields(known) if field.init)  # type: ignore[arg-type]
+            missing = isinstance(error, TypeError)
+            self._fail(f"{word} needs ({wanted})" if missing else str(error))
+
+    def _arguments(self, names: list[str]) -> dict[str, Any]:
+        out: dict[str, Any] = {}
+        if not self._take("("):
+            return out
+        while not self._take(")"):
+            if out:
+                self._need(",")
+            if self.kind == "name":
+                name = self.value
+                if name not in names:
+                    self._fail(f"no field {name!r}; the fields are: {', '.join(names) or 'none'}")
+                if name in out:
+                    self._fail(f"{name} is given twice")
+                self._next()
+                self._need("=")
+            elif len(out) == len(names):
+                self._fail(f"too many arguments; the fields are: {', '.join(names) or 'none'}")
+            else:
+                name = names[len(out)]
+            if name in out:
+                self._fail(f"{name} is given twice")
+            out[name] = self._numbers() if self.value == "(" else self._number()
+        return out
+
+    def _numbers(self) -> tuple[int, ...]:
+        self._need("(")
+        out: list[int] = []
+        while not self._take(")"):
+            if out:
+                self._need(",")
+                if self._take(")"):
+                    break
+            out.append(self._number())
+        return tuple(out)
+
+    def _number(self) -> int:
+        if self.kind != "number":
+            self._fail(
+                f"expected a whole number, found {self.value!r}" if self.value else "expected a whole number"
+            )
+        out = int(self.value)
+        self._next()
+        return out
+
+    def _fail(self, what: str) -> NoReturn:
+        # A long text is cut around the fault, so that text and caret fit one terminal line.
+        left = max(0, self.start - 60)
+        shown = self.text[left : self.start + 20].replace("\n", " ")
+        caret = " " * (self.start - left) + "^"
+        names = ", ".join(sorted(Atom.registry))
+        raise ValueError(f"{what}\n  {shown}\n  {caret}\npatterns: {names}")

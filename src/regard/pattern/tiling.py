@@ -1,0 +1,298 @@
+"""Which tiles of the n×m mask are full, partial or empty, found from the geometry and not from the mask."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from regard.pattern.spans import Span
+from regard.pattern.sweep import Edges
+
+if TYPE_CHECKING:
+    from regard.pattern.base import Atom, Pattern
+
+CHUNK = 1024  # query tiles at a time
+DENSE = 1 << 24  # cells looked at at a time, where only looking helps
+
+EMPTY, PARTIAL, FULL, UNSURE = range(4)
+
+
+@dataclass(frozen=True)
+class TileMap:
+    """The non-empty tiles of n queries by m keys, as compressed rows.
+
+    Query tile i covers queries from i·size on; its full key tiles are
+    `full_columns[full_offsets[i]:full_offsets[i + 1]]`, ascending, and its partial ones likewise.
+    """
+
+    n: int
+    m: int
+    size: int
+    full_offsets: Tensor
+    full_columns: Tensor
+    partial_offsets: Tensor
+    partial_columns: Tensor
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many tiles of queries and of keys there are."""
+        return -(-self.n // self.size), -(-self.m // self.size)
+
+    @property
+    def full(self) -> int:
+        """How many tiles are full."""
+        return len(self.full_columns)
+
+    @property
+    def partial(self) -> int:
+        """How many tiles are partial."""
+        return len(self.partial_columns)
+
+    def cells(self) -> int:
+        """The cells of all non-empty tiles: what a tiled kernel computes."""
+        height = (self.n - torch.arange(self.shape[0]) * self.size).clamp(max=self.size)
+        width = (self.m - torch.arange(self.shape[1]) * self.size).clamp(max=self.size)
+        total = 0
+        for offsets, columns in (
+            (self.full_offsets, self.full_columns),
+            (self.partial_offsets, self.partial_columns),
+        ):
+            row = torch.repeat_interleave(torch.arange(self.shape[0]), offsets.diff())
+            total += int((height[row] * width[columns.long()]).sum())
+        return total
+
+    def dense(self) -> Tensor:
+        """The state of every tile as an int8 grid: 0 empty, 1 partial, 2 full."""
+        out = torch.zeros(self.shape, dtype=torch.int8)
+        rows = torch.arange(self.shape[0])
+        out[torch.repeat_interleave(rows, self.partial_offsets.diff()), self.partial_columns.long()] = PARTIAL
+        out[torch.repeat_interleave(rows, self.full_offsets.diff()), self.full_columns.long()] = FULL
+        return out
+
+    def as_dict(self) -> dict[str, Any]:
+        """The counts, for machines."""
+        return {
+            "size": self.size,
+            "shape": list(self.shape),
+            "full": self.full,
+            "partial": self.partial,
+            "empty": self.shape[0] * self.shape[1] - self.full - self.partial,
+        }
+
+
+@dataclass(frozen=True)
+class Band:
+    """Keys that some query of a tile sees (`any_`) and that all of them see (`all_`).
+
+    `sure` says that the two are exact: what lies between them is seen by some queries and not by others.
+    """
+
+    any_lo: Tensor
+    any_hi: Tensor
+    all_lo: Tensor
+    all_hi: Tensor
+    sure: bool
+
+    @staticmethod
+    def unsure(lo: Tensor, hi: Tensor) -> Band:
+        """Nothing is known but that all seen keys lie in [lo, hi)."""
+        return Band(lo, hi, lo, lo, sure=False)
+
+
+def bands(first: list[Span], last: list[Span]) -> list[Band]:
+    """The bands of tiles whose first and last query have these spans, every end monotone in between."""
+    out = []
+    for a, b in zip(first, last, strict=True):
+        band = Band(
+            torch.minimum(a.lo, b.lo),
+            torch.maximum(a.hi, b.hi),
+            torch.maximum(a.lo, b.lo),
+            torch.minimum(a.hi, b.hi),
+            sure=True,
+        )
+        out.append(Band.unsure(band.any_lo, band.any_hi) if a.thinning else band)
+    return out
+
+
+def tiles(pattern: Pattern, n: int, m: int, size: int) -> TileMap:
+    """The tile map of the last n of m queries with m keys."""
+    states = _by_distance(pattern, n, m, size) if pattern.by_distance else _by_sweep(pattern, n, m, size)
+    rows, columns, kinds = (torch.cat(part) if part else torch.zeros(0, dtype=torch.int32) for part in states)
+    count = -(-n // size)
+    out = []
+    for kind in (FULL, PARTIAL):
+        chosen = kinds == kind
+        offsets = torch.zeros(count + 1, dtype=torch.int32)
+        torch.cumsum(torch.bincount(rows[chosen], minlength=count), 0, out=offsets[1:])
+        out += [offsets, columns[chosen]]
+    return TileMap(n, m, size, *out)
+
+
+States = tuple[list[Tensor], list[Tensor], list[Tensor]]
+
+
+def _by_distance(pattern: Pattern, n: int, m: int, size: int) -> States:
+    """Tiles on one diagonal are alike; a prefix sum over the distances tells what each holds."""
+    shift, reach = m - n, m + size
+    low, high = -n - size, reach
+    before = torch.zeros(high - low + 1, dtype=torch.int32)
+    torch.cumsum(pattern.allows(torch.arange(low, high), 0), 0, out=before[1:])
+
+    def judge(q0: Tensor, height: Tensor, k0: Tensor, width: Tensor) -> Tensor:
+        first, last = q0 - k0 - width + 1, q0 - k0 + height
+        seen = before[last - low] - before[first - low]
+        return torch.where(seen == 0, EMPTY, torch.where(seen == last - first, FULL, PARTIAL))
+
+    query_tiles, key_tiles = -(-n // size), -(-m // size)
+    whole = torch.tensor(size)
+    diagonals = torch.arange(-key_tiles + 1, query_tiles)  # query tile minus key tile
+    kinds = judge(diagonals * size + shift, whole, torch.tensor(0), whole)
+    diagonals, kinds = diagonals[kinds != EMPTY].flip(0), kinds[kinds != EMPTY].flip(0)
+    out: States = ([], [], [])
+    for start in range(0, query_tiles, CHUNK):
+        row = torch.arange(start, min(start + CHUNK, query_tiles), dtype=torch.int32)
+        column = row[:, None] - diagonals.int()
+        exists = (column >= 0) & (column < key_tiles)
+        column, kind = column[exists], kinds.expand(len(row), -1)[exists]
+        row = row[:, None].expand(exists.shape)[exists]
+        ragged = ((row + 1) * size > n) | ((column + 1) * size > m)
+        if ragged.any():
+            q0, k0 = row[ragged].long() * size, column[ragged].long() * size
+            kind = kind.clone()
+            kind[ragged] = judge(q0 + shift, (n - q0).clamp(max=size), k0, (m - k0).clamp(max=size))
+            row, column, kind = row[kind != EMPTY], column[kind != EMPTY], kind[kind != EMPTY]
+        for part, values in zip(out, (row, column, kind.to(torch.int8)), strict=True):
+            part.append(values)
+    return out
+
+
+def _by_sweep(pattern: Pattern, n: int, m: int, size: int) -> States:
+    """Cut each row of tiles where a band begins or ends; look inside only where logic does not decide."""
+    atoms, key_tiles = pattern.atoms(), -(-m // size)
+    sweep = _TileSweep(pattern, atoms)
+    out: States = ([], [], [])
+    for start in range(0, -(-n // size), CHUNK):
+        row = torch.arange(start, min(start + CHUNK, -(-n // size)))
+        q0 = row * size + m - n
+        q1 = (q0 + size).clamp(max=m)
+        rows, columns, kinds = sweep.rows(q0, q1, m, size, key_tiles)
+        unsure = kinds == UNSURE
+        if unsure.any():
+            where = row[rows[unsure]]
+            kinds[unsure] = _look(pattern, atoms, where * size + m - n, columns[unsure] * size, m, size)
+        order = torch.argsort(rows * key_tiles + columns)
+        order = order[kinds[order] != EMPTY]
+        out[0].append(row[rows[order]].int())
+        out[1].append(columns[order].int())
+        out[2].append(kinds[order].to(torch.int8))
+    return out
+
+
+class _TileSweep:
+    """The sweep over bands, with the verdict on each combination of them remembered."""
+
+    def __init__(self, pattern: Pattern, atoms: list[Atom]) -> None:
+        self.pattern, self.atoms = pattern, atoms
+        self.bits: list[tuple[Atom, int, int, str]] = []  # atom, group, band, "sure" | "unsure" | "all"
+        self.states: list[int] = []
+        self.verdicts: list[int] = []
+
+    def rows(
+        self, q0: Tensor, q1: Tensor, m: int, size: int, key_tiles: int
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """The (row, column, verdict) of every tile that may hold something."""
+        edges = Edges(torch.zeros_like(q0), torch.full_like(q0, key_tiles))
+        for atom in self.atoms:
+            for g, group in enumerate(atom.tile_groups(q0, q1, m, size)):
+                for b, band in enumerate(group):
+                    lo, hi = band.any_lo.clamp(0, m), band.any_hi.clamp(0, m)
+                    bit = self._bit((atom, g, b, "sure" if band.sure else "unsure"))
+                    # An empty band touches no tile, wherever its ends stand.
+                    edges.add(lo // size, torch.where(hi > lo, -(-hi // size), lo // size), bit)
+                    if band.sure:
+                        lo, hi = band.all_lo.clamp(0, m), band.all_hi.clamp(0, m)
+                        last = torch.where(
+                            hi == m, key_tiles, hi // size
+                        )  # a short last tile is all there is
+                        edges.add(
+                            -(-lo // size), torch.where(hi > lo, last, 0), self._bit((atom, g, b, "all"))
+                        )
+        found = []
+        for lo, hi, state in edges.segments(self.states):
+            while len(self.verdicts) < len(self.states):
+                self.verdicts.append(self._verdict(self.states[len(self.verdicts)]))
+            verdict = torch.tensor(self.verdicts)[state]
+            length = (hi - lo) * (verdict != EMPTY)
+            row = torch.repeat_interleave(length)
+            column = torch.arange(len(row)) - (length.cumsum(0) - length)[row] + lo[row]
+            found.append((row, column, verdict[row]))
+        rows, columns, kinds = (torch.cat(parts) for parts in zip(*found, strict=True))
+        return rows, columns, kinds
+
+    def _bit(self, key: tuple[Atom, int, int, str]) -> int:
+        if key not in self.bits:
+            self.bits.append(key)
+        return self.bits.index(key)
+
+    def _verdict(self, state: int) -> int:
+        on: dict[Atom, dict[int, list[str]]] = {atom: {} for atom in self.atoms}
+        for bit, (atom, group, _, kind) in enumerate(self.bits):
+            on[atom].setdefault(group, [])
+            if state >> bit & 1:
+                on[atom][group].append(kind)
+        kinds = {atom: _join([_group(group) for group in groups.values()]) for atom, groups in on.items()}
+        open_atoms = [atom for atom in self.atoms if kinds[atom] in (PARTIAL, UNSURE)]
+        if len(open_atoms) > 10:
+            return UNSURE
+        cells = 1 << len(open_atoms)
+        every = (1 << cells) - 1
+        table = {a: sum(1 << c for c in range(cells) if c >> i & 1) for i, a in enumerate(open_atoms)}
+        result = (
+            self.pattern.fold(lambda a: table[a] if a in table else every if kinds[a] == FULL else 0) & every
+        )
+        if result in (0, every):
+            return FULL if result else EMPTY
+        # Where one value alone decides and it is known to be mixed in the tile, so is the expression.
+        alone = [a for a in open_atoms if result in (table[a], every & ~table[a])]
+        return PARTIAL if alone and kinds[alone[0]] == PARTIAL else UNSURE
+
+
+def _group(kinds: list[str]) -> int:
+    if "all" in kinds:
+        return FULL
+    if not kinds:
+        return EMPTY
+    # Two bands in one tile may complete each other.
+    return PARTIAL if kinds == ["sure"] else UNSURE
+
+
+def _join(groups: list[int]) -> int:
+    """The state of a tile whose groups of rows have these states."""
+    if len(set(groups)) == 1:
+        return groups[0]
+    some = PARTIAL in groups or {EMPTY, FULL} <= set(groups)
+    return PARTIAL if some else UNSURE if groups else EMPTY
+
+
+def _look(pattern: Pattern, atoms: list[Atom], q0: Tensor, k0: Tensor, m: int, size: int) -> Tensor:
+    """The states of the tiles at (q0, k0), by looking at one of each kind cell by cell."""
+    height, width = (m - q0).clamp(max=size), (m - k0).clamp(max=size)
+    kind = torch.zeros_like(q0)
+    for key in [height, width, *(key for atom in atoms for key in atom.tile_key(q0, k0, size))]:
+        # Rank after each number: the pairs seen so far stay few, so that the next product cannot overflow.
+        kind = torch.unique(kind * (int(key.max() - key.min()) + 1) + key - key.min(), return_inverse=True)[1]
+    first = torch.full((int(kind.max()) + 1,), len(kind))
+    first.scatter_reduce_(0, kind, torch.arange(len(kind)), "amin")
+    cell = torch.arange(size)
+    verdicts = []
+    for part in first.split(max(1, DENSE // size**2)):
+        q = (q0[part, None] + cell)[:, :, None]
+        k = (k0[part, None] + cell)[:, None, :]
+        exists = (cell < height[part, None])[:, :, None] & (cell < width[part, None])[:, None, :]
+        seen = pattern.allows(q, k)
+        some, every = (seen & exists).any((1, 2)), (seen | ~exists).all((1, 2))
+        verdicts.append(torch.where(every, FULL, torch.where(some, PARTIAL, EMPTY)))
+    return torch.cat(verdicts)[kind]
