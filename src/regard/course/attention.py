@@ -1,0 +1,80 @@
+"""Attention: every token looks at the tokens it may attend to, and takes a weighted mean of them."""
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from regard.course.checks import check_shape, check_sizes
+from regard.pattern import Pattern
+
+
+def may_attend(attn_mask: Tensor | Pattern | None, x: Tensor) -> Tensor | None:
+    """The mask for `x` (B,T,dim) as booleans on its device, (T,T) or (B,T,T); None: all pairs may attend."""
+    if attn_mask is None:
+        return None
+    B, T, _ = x.shape
+    mask = attn_mask.dense(T) if isinstance(attn_mask, Pattern) else attn_mask
+    if tuple(mask.shape) not in ((T, T), (B, T, T)):
+        raise ValueError(f"attn_mask must have shape {(T, T)} or {(B, T, T)}, got {tuple(mask.shape)}")
+    if mask.dtype != torch.bool and len(wrong := mask[(mask != 0) & (mask != 1)]) > 0:
+        raise ValueError(f"attn_mask must hold only 1 (may attend) and 0, got {wrong[0].item()}")
+    return mask.to(x.device) == 1
+
+
+def masked_softmax(scores: Tensor, allowed: Tensor | None) -> Tensor:
+    """Softmax along each row over the allowed keys alone; a row without any becomes zeros."""
+    if allowed is None:
+        return scores.softmax(dim=-1)
+    # The lowest finite number and not -inf: a row of nothing but -inf has the softmax NaN.
+    scores = scores.masked_fill(~allowed, torch.finfo(scores.dtype).min)
+    # Only rows without any key change here: in all others the masked weights are zero already.
+    return scores.softmax(dim=-1).masked_fill(~allowed, 0.0)
+
+
+class AttentionHead(nn.Module):
+    """One head: each token asks with its query, is found by its key and answers with its value.
+
+    >>> out, alpha = AttentionHead(dim=8, n_hidden=4)(torch.zeros(5, 3, 8), attn_mask=torch.ones(3, 3).tril())
+    >>> alpha[0].detach()  # equal tokens get equal weights
+    tensor([[1.0000, 0.0000, 0.0000],
+            [0.5000, 0.5000, 0.0000],
+            [0.3333, 0.3333, 0.3333]])
+    """
+
+    def __init__(self, dim: int, n_hidden: int) -> None:
+        super().__init__()
+        check_sizes(dim=dim, n_hidden=n_hidden)
+        self.dim, self.n_hidden = dim, n_hidden
+        self.W_Q = nn.Linear(dim, n_hidden)
+        self.W_K = nn.Linear(dim, n_hidden)
+        self.W_V = nn.Linear(dim, n_hidden)
+
+    def forward(self, x: Tensor, attn_mask: Tensor | Pattern | None = None) -> tuple[Tensor, Tensor]:
+        """Give the head's output (B,T,n_hidden) and its weights (B,T,T), one row per query."""
+        check_shape("x", x, "B", "T", self.dim)
+        q, k, v = self.W_Q(x), self.W_K(x), self.W_V(x)  # B T n_hidden
+        scores = q @ k.transpose(1, 2) / math.sqrt(self.n_hidden)  # B T T
+        alpha = masked_softmax(scores, may_attend(attn_mask, x))
+        return alpha @ v, alpha
+
+
+class MultiHeadedAttention(nn.Module):
+    """Several heads of width `n_hidden` side by side, brought back to width `dim` by W_O.
+
+    >>> out, alphas = MultiHeadedAttention(dim=8, n_hidden=4, num_heads=3)(torch.zeros(5, 7, 8))
+    >>> out.shape, alphas.shape
+    (torch.Size([5, 7, 8]), torch.Size([5, 3, 7, 7]))
+    """
+
+    def __init__(self, dim: int, n_hidden: int, num_heads: int) -> None:
+        super().__init__()
+        check_sizes(num_heads=num_heads)
+        self.heads = nn.ModuleList(AttentionHead(dim, n_hidden) for _ in range(num_heads))
+        self.W_O = nn.Linear(num_heads * n_hidden, dim)
+
+    def forward(self, x: Tensor, attn_mask: Tensor | Pattern | None = None) -> tuple[Tensor, Tensor]:
+        """Give the mixed outputs (B,T,dim) and the weights of all heads (B,H,T,T)."""
+        results = [head(x, attn_mask) for head in self.heads]
+        outs, alphas = zip(*results, strict=True)
+        return self.W_O(torch.cat(outs, dim=-1)), torch.stack(alphas, dim=1)
