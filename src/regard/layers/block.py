@@ -1,0 +1,116 @@
+"""One block, and the three ways to assemble it: PreNorm, PostNorm and the course's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from regard.layers.attention import Attention
+from regard.layers.cache import LayerCache
+from regard.layers.dropout import drop
+from regard.layers.feedforward import FeedForwardPart, Gelu
+from regard.layers.norms import LayerNorm, Norm
+from regard.layers.tracing import Trace
+
+Branch = Callable[[Tensor], Tensor]
+
+
+@dataclass(frozen=True)
+class PreNorm:
+    """x + attention(norm(x)), then x + feedforward(norm(x)); a last norm ends the model (GPT-2, ViT)."""
+
+    norm: Norm = LayerNorm()  # noqa: RUF009 - a frozen value
+    feedforward: FeedForwardPart = Gelu()  # noqa: RUF009 - a frozen value
+    norms_input: ClassVar[bool] = False
+    norms_output: ClassVar[bool] = True
+    norms_attention: ClassVar[bool] = True
+
+    def join(self, x: Tensor, branch: Branch, norm: nn.Module) -> Tensor:
+        """Add what a branch makes of the normed tokens."""
+        return x + branch(norm(x))
+
+
+@dataclass(frozen=True)
+class PostNorm:
+    """norm(x + attention(x)), then norm(x + feedforward(x)); the inputs are normed first (BERT)."""
+
+    norm: Norm = LayerNorm()  # noqa: RUF009 - a frozen value
+    feedforward: FeedForwardPart = Gelu()  # noqa: RUF009 - a frozen value
+    norms_input: ClassVar[bool] = True
+    norms_output: ClassVar[bool] = False
+    norms_attention: ClassVar[bool] = True
+
+    def join(self, x: Tensor, branch: Branch, norm: nn.Module) -> Tensor:
+        """Add what a branch makes of the tokens, and norm the sum."""
+        return norm(x + branch(x))
+
+
+@dataclass(frozen=True)
+class CourseBlock:
+    """x + attention(x), then x + feedforward(norm(x)): no norm before attention; a last norm follows."""
+
+    norm: Norm = LayerNorm()  # noqa: RUF009 - a frozen value
+    feedforward: FeedForwardPart = Gelu()  # noqa: RUF009 - a frozen value
+    norms_input: ClassVar[bool] = False
+    norms_output: ClassVar[bool] = True
+    norms_attention: ClassVar[bool] = False
+
+    def join(self, x: Tensor, branch: Branch, norm: nn.Module) -> Tensor:
+        """Add what a branch makes of the tokens; attention's norm is the identity."""
+        return x + branch(norm(x))
+
+
+Assembly = PreNorm | PostNorm | CourseBlock
+
+
+class Block(nn.Module):
+    """Attention moves information between tokens, the feed-forward works on each alone.
+
+    >>> Block(Attention(48, heads=6), PreNorm())(torch.zeros(5, 7, 48)).shape
+    torch.Size([5, 7, 48])
+    """
+
+    def __init__(self, attention: Attention, assembly: Assembly, *, dropout: float = 0.0) -> None:
+        super().__init__()
+        check_dropout(dropout)
+        width = attention.out.out_features
+        self.assembly, self.dropout = assembly, dropout
+        self.attention_norm = assembly.norm.build(width) if assembly.norms_attention else nn.Identity()
+        self.attention = attention
+        self.feedforward_norm = assembly.norm.build(width)
+        self.feedforward = assembly.feedforward.build(width)
+
+    def forward(
+        self,
+        x: Tensor,
+        *,
+        segments: Tensor | None = None,
+        cache: LayerCache | None = None,
+        trace: Trace | None = None,
+        generator: torch.Generator | None = None,
+    ) -> Tensor:
+        """Map tokens (B,N,C) to (B,N,C). Branches are dropped out in training, never with a cache."""
+        share = self.dropout if self.training and cache is None else 0.0
+        inside = None if trace is None else trace.inside("attention")
+
+        def attention(x: Tensor) -> Tensor:
+            return drop(self.attention(x, segments=segments, cache=cache, trace=inside), share, generator)
+
+        def feedforward(x: Tensor) -> Tensor:
+            return drop(self.feedforward(x), share, generator)
+
+        x = self.assembly.join(x, attention, self.attention_norm)
+        x = self.assembly.join(x, feedforward, self.feedforward_norm)
+        if trace is not None:
+            trace.record("output", x)
+        return x
+
+
+def check_dropout(dropout: float) -> None:
+    """Raise unless it is a share below 1."""
+    if isinstance(dropout, bool) or not isinstance(dropout, int | float) or not 0 <= dropout < 1:
+        raise ValueError(f"dropout must be at least 0 and below 1, got {dropout=}")

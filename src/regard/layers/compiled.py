@@ -1,0 +1,105 @@
+"""Attention inside torch.compile: torch's own kernel where it knows the pattern, else one opaque operation.
+
+The compiler cannot follow how `attend` plans its work from the values of a pattern, so it sees a single
+operation with the pattern as text, which runs `attend` as it is. Its backward runs the forward once more.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.library import Library
+from torch.nn.functional import scaled_dot_product_attention
+
+from regard.attention import DistanceBias, attend
+from regard.pattern import Causal, Full, Pattern, parse
+
+INPUTS = "Tensor query, Tensor key, Tensor value, Tensor? segments, str pattern, float[] slopes"
+NAME = "regard::attention_by_text"
+
+LIBRARY = Library("regard", "FRAGMENT")
+LIBRARY.define(f"attention_by_text({INPUTS}) -> Tensor")
+LIBRARY.define(f"attention_by_text_backward(Tensor grad, {INPUTS}) -> (Tensor, Tensor, Tensor)")
+
+
+def mix(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    pattern: Pattern,
+    bias: DistanceBias | None,
+    segments: Tensor | None,
+) -> Tensor:
+    """What `attend` gives where there are as many queries as keys, in a form that compiles.
+
+    >>> from regard.pattern import Strided
+    >>> x = torch.randn(1, 2, 5, 4)
+    >>> torch.allclose(mix(x, x, x, Strided(back=1), None, None), attend(x, x, x, Strided(back=1)))
+    True
+    """
+    if bias is None and segments is None and isinstance(pattern, Full | Causal):
+        grouped = query.shape[1] != key.shape[1]
+        causal = isinstance(pattern, Causal)
+        return scaled_dot_product_attention(query, key, value, is_causal=causal, enable_gqa=grouped)
+    slopes = [] if bias is None else list(bias.slopes)
+    return torch.ops.regard.attention_by_text(query, key, value, segments, str(pattern), slopes)
+
+
+@torch.library.impl(LIBRARY, "attention_by_text", "CompositeExplicitAutograd")
+def _forward(
+    query: Tensor, key: Tensor, value: Tensor, segments: Tensor | None, pattern: str, slopes: list[float]
+) -> Tensor:
+    bias = DistanceBias(tuple(slopes)) if slopes else None
+    return attend(query, key, value, _parse(pattern), bias=bias, segments=segments).contiguous()
+
+
+@torch.library.impl(LIBRARY, "attention_by_text_backward", "CompositeExplicitAutograd")
+def _backward(
+    grad: Tensor,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    segments: Tensor | None,
+    pattern: str,
+    slopes: list[float],
+) -> tuple[Tensor, Tensor, Tensor]:
+    with torch.enable_grad():
+        q, k, v = (x.detach().requires_grad_() for x in (query, key, value))
+        bias = DistanceBias(tuple(slopes)) if slopes else None
+        out = attend(q, k, v, _parse(pattern), bias=bias, segments=segments)
+    q, k, v = torch.autograd.grad(out, (q, k, v), grad)
+    return q.contiguous(), k.contiguous(), v.contiguous()
+
+
+@torch.library.register_fake(NAME, lib=LIBRARY)
+def _shape(query: Tensor, key: Tensor, value: Tensor, *rest: Any) -> Tensor:
+    return query.new_empty(*query.shape[:3], value.shape[3])
+
+
+@torch.library.register_fake(f"{NAME}_backward", lib=LIBRARY)
+def _shapes(
+    grad: Tensor, query: Tensor, key: Tensor, value: Tensor, *rest: Any
+) -> tuple[Tensor, Tensor, Tensor]:
+    q, k, v = (x.new_empty(x.shape) for x in (query, key, value))
+    return q, k, v
+
+
+def _remember(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    query, key, value, segments, ctx.pattern, ctx.slopes = inputs
+    ctx.save_for_backward(query, key, value, segments)
+
+
+def _gradient(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+    found = torch.ops.regard.attention_by_text_backward(grad, *ctx.saved_tensors, ctx.pattern, ctx.slopes)
+    return *found, None, None, None
+
+
+torch.library.register_autograd(NAME, _gradient, setup_context=_remember, lib=LIBRARY)
+
+
+@lru_cache(maxsize=256)
+def _parse(text: str) -> Pattern:
+    return parse(text)

@@ -1,0 +1,77 @@
+"""Blocks in sequence, each with a pattern of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, cast
+
+import torch
+from torch import Tensor, nn
+
+from regard.errors import check_int
+from regard.layers.attention import Attention
+from regard.layers.block import Assembly, Block
+from regard.layers.cache import Cache
+from regard.layers.tracing import Trace
+from regard.pattern import Pattern
+
+
+class Stack(nn.ModuleList):
+    """Blocks one after another; the arguments of `Attention` are shared, the patterns are one per block.
+
+    >>> from regard.layers import PreNorm
+    >>> from regard.pattern import Causal, Strided
+    >>> stack = Stack([Strided(back=2), Causal()], PreNorm(), width=48, heads=6)
+    >>> stack(torch.zeros(5, 7, 48)).shape
+    torch.Size([5, 7, 48])
+    """
+
+    def __init__(
+        self, patterns: Sequence[Pattern], assembly: Assembly, *, dropout: float = 0.0, **attention: Any
+    ) -> None:
+        super().__init__(
+            Block(Attention(pattern=pattern, **attention), assembly, dropout=dropout) for pattern in patterns
+        )
+
+    def forward(
+        self,
+        x: Tensor,
+        *,
+        segments: Tensor | None = None,
+        cache: Cache | None = None,
+        trace: Trace | None = None,
+        generator: torch.Generator | None = None,
+    ) -> Tensor:
+        """Map tokens (B,N,C) to (B,N,C)."""
+        for i, block in enumerate(self):
+            x = cast(Block, block)(
+                x,
+                segments=segments,
+                cache=None if cache is None else cache.layers[i],
+                trace=None if trace is None else trace.inside(str(i)),
+                generator=generator,
+            )
+        return x
+
+
+def check_pattern(pattern: Pattern | Sequence[Pattern]) -> Pattern | tuple[Pattern, ...]:
+    """One pattern as it is, several as a tuple, or a ValueError."""
+    if isinstance(pattern, Pattern):
+        return pattern
+    patterns = tuple(pattern) if isinstance(pattern, Iterable) else ()
+    if not patterns or not all(isinstance(one, Pattern) for one in patterns):
+        raise ValueError(f"pattern must be a regard.pattern value or a sequence of them, got {pattern!r}")
+    return patterns
+
+
+def cycle(pattern: Pattern | Sequence[Pattern], depth: int) -> tuple[Pattern, ...]:
+    """One pattern per block: the given ones over and over.
+
+    >>> from regard.pattern import Causal, Strided
+    >>> cycle([Strided(back=1), Causal()], depth=3)
+    (Strided(back=1), Causal(), Strided(back=1))
+    """
+    check_int("depth", depth, 0)
+    checked = check_pattern(pattern)
+    patterns = (checked,) if isinstance(checked, Pattern) else checked
+    return tuple(patterns[i % len(patterns)] for i in range(depth))

@@ -1,0 +1,137 @@
+"""Encoder: a text read in both directions, pooled into one vector and classified."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from regard.errors import check_int
+from regard.layers import Assembly, Learned, Position, PostNorm, Trace, cycle
+from regard.layers.stack import check_pattern
+from regard.models.trunk import Trunk, check_part, check_tokens, check_trunk, mean_pool
+from regard.models.vit import POOLS
+from regard.pattern import Full, Pattern
+
+
+@dataclass(frozen=True, kw_only=True)
+class EncoderConfig:
+    """The shape of an Encoder; `block=PostNorm()` is BERT.
+
+    With `pool="class"` token 0 is read by BERT's pooler (Linear, tanh); "mean" takes the mean of the tokens
+    that are no padding. `types` counts token types, 0 for none. `classes=None` leaves the pooled vector.
+
+    >>> EncoderConfig(vocab=50, context=16, depth=2).patterns
+    (Full(), Full())
+    """
+
+    vocab: int
+    context: int
+    types: int = 0
+    classes: int | None = None
+    depth: int = 6
+    width: int = 384
+    heads: int = 6
+    pattern: Pattern | Sequence[Pattern] = Full()  # noqa: RUF009 - a frozen value
+    position: Position = Learned()  # noqa: RUF009 - a frozen value
+    block: Assembly = PostNorm()  # noqa: RUF009 - a frozen value
+    pool: str = "class"
+    dropout: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_int("vocab", self.vocab, 1)
+        check_int("context", self.context, 1)
+        check_int("types", self.types, 0)
+        if self.classes is not None:
+            check_int("classes", self.classes, 1)
+        if self.pool not in POOLS:
+            raise ValueError(f"pool must be one of {POOLS}, got pool={self.pool!r}")
+        object.__setattr__(self, "pattern", check_pattern(self.pattern))
+        cycle(self.pattern, self.depth)
+        check_part("position", self.position, Position)
+        check_trunk(self.width, self.heads, None, self.block, dropout=self.dropout, position=self.position)
+
+    @property
+    def patterns(self) -> tuple[Pattern, ...]:
+        """What each block applies."""
+        return cycle(self.pattern, self.depth)
+
+    @property
+    def head_size(self) -> int:
+        """The width of one head."""
+        return self.width // self.heads
+
+
+class Encoder(Trunk):
+    """A text classifier.
+
+    >>> model = Encoder(EncoderConfig(vocab=50, context=16, classes=2, depth=2, width=32, heads=4))
+    >>> tokens, segments = torch.zeros(1, 4, dtype=torch.long), torch.tensor([[0, 0, 0, -1]])
+    >>> model(tokens, segments=segments).shape
+    torch.Size([1, 2])
+    """
+
+    def __init__(self, config: EncoderConfig, *, generator: torch.Generator | None = None) -> None:
+        device = torch.get_default_device()
+        with torch.device("meta"):
+            super().__init__(
+                config.patterns,
+                config.block,
+                width=config.width,
+                heads=config.heads,
+                position=config.position,
+                dropout=config.dropout,
+            )
+            self.config = config
+            width = config.width
+            self.embed = nn.Embedding(config.vocab, width)
+            self.types = nn.Embedding(config.types, width) if config.types else None
+            self.position = config.position.build(config.context, width)
+            self.pooler = nn.Linear(width, width) if config.pool == "class" else None
+            self.head = None if config.classes is None else nn.Linear(width, config.classes)
+        self.fill(device, generator)
+
+    def features(
+        self,
+        tokens: Tensor,
+        *,
+        segments: Tensor | None = None,
+        types: Tensor | None = None,
+        trace: Trace | None = None,
+        generator: torch.Generator | None = None,
+    ) -> Tensor:
+        """Map tokens (B,N) to the last hidden states (B,N,C)."""
+        check_tokens("tokens", tokens)
+        if segments is not None:
+            check_tokens("segments", segments, tokens.shape)
+        x = self.embed(tokens)
+        if types is not None:
+            check_tokens("types", types, tokens.shape)
+            if self.types is None:
+                raise ValueError("types need a config with types of at least 1, got types=0")
+            x = x + self.types(types)
+        elif self.types is not None:
+            x = x + self.types.weight[0]
+        if self.position is not None:
+            x = self.position(x)
+        x = self.run(x, segments=segments, trace=trace, generator=generator)
+        return self.output_norm(x)
+
+    def forward(
+        self,
+        tokens: Tensor,
+        *,
+        segments: Tensor | None = None,
+        types: Tensor | None = None,
+        trace: Trace | None = None,
+        generator: torch.Generator | None = None,
+    ) -> Tensor:
+        """Map tokens (B,N) to logits (B,classes), or to the pooled vector (B,C) without a head.
+
+        `segments` (B,N) are 0 for real tokens and −1 for padding; `types` (B,N) are all 0 unless given.
+        """
+        x = self.features(tokens, segments=segments, types=types, trace=trace, generator=generator)
+        pooled = mean_pool(x, segments) if self.pooler is None else self.pooler(x[:, 0]).tanh()
+        return pooled if self.head is None else self.head(pooled)

@@ -1,0 +1,118 @@
+"""Models on disk: one safetensors file that carries its config as JSON; nothing in it is ever executed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import torch
+from torch import Tensor, nn
+
+from regard.errors import need
+from regard.models.completion import GridCompletion, GridCompletionConfig
+from regard.models.convnet import ConvNet, ConvNetConfig
+from regard.models.encoder import Encoder, EncoderConfig
+from regard.models.gpt import GPT, GPTConfig
+from regard.models.grid import GridRNN, GridRNNConfig
+from regard.models.mlp import MLP, MLPConfig
+from regard.models.parts import build, fields_of
+from regard.models.vit import ViT, ViTConfig
+from regard.models.weights import place
+
+MODELS: dict[str, tuple[Any, Any]] = {
+    "GPT": (GPTConfig, GPT),
+    "ViT": (ViTConfig, ViT),
+    "Encoder": (EncoderConfig, Encoder),
+    "GridRNN": (GridRNNConfig, GridRNN),
+    "GridCompletion": (GridCompletionConfig, GridCompletion),
+    "ConvNet": (ConvNetConfig, ConvNet),
+    "MLP": (MLPConfig, MLP),
+}
+
+
+def save(model: nn.Module, path: str | Path) -> None:
+    """Write a model to one file, whole or not at all.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> model = GPT(GPTConfig(vocab=9, context=8, depth=1, width=8, heads=2))
+    >>> with TemporaryDirectory() as folder:
+    ...     save(model, f"{folder}/small.safetensors")
+    ...     load(f"{folder}/small.safetensors").config == model.config
+    True
+    """
+    kind = type(model).__name__
+    if kind not in MODELS or type(model) is not MODELS[kind][1]:
+        raise ValueError(f"model must be one of {', '.join(MODELS)}, got {kind}")
+    header = json.dumps({"model": kind, "config": fields_of(model.config)})
+    weights = {name: weight.detach().cpu().contiguous() for name, weight in model.state_dict().items()}
+    write_tensors(weights, Path(path), {"regard": header})
+
+
+def load(path: str | Path, into: nn.Module | None = None) -> Any:
+    """Read a model; with `into`, fill a model of the same config instead of making one.
+
+    Whatever is wrong with the file is one ValueError, and then `into` is as it was.
+    """
+    weights, metadata = read_tensors(Path(path))
+    kind, config = _header(metadata.get("regard"), path)
+    if into is not None:
+        if type(into) is not kind or into.config != config:
+            mine = f"{type(into).__name__} of {getattr(into, 'config', None)}"
+            raise ValueError(f"{path} holds another architecture: {kind.__name__} of {config}, not {mine}")
+        old = into.state_dict()
+        moved = {name: x.to(old[name]) if name in old else x for name, x in weights.items()}
+        place(into, moved, str(path))
+        return into
+    with torch.device("meta"):
+        model = kind(config)
+    place(model, weights, str(path))
+    return model
+
+
+def _header(text: str | None, path: str | Path) -> tuple[Any, Any]:
+    if text is None:
+        raise ValueError(f"{path} has no config of ours; is it from another library? see from_huggingface")
+    try:
+        header = json.loads(text)
+        config_kind, kind = MODELS[header["model"]]
+        return kind, build(config_kind, header["config"])
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"{path} has a config that cannot be read: {error}") from error
+
+
+def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """The tensors of a safetensors file and its metadata, or a ValueError that says what it is instead."""
+    safetensors = need("safetensors", "files")
+    try:
+        with path.open("rb") as file:
+            start = file.read(2)
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read: {error.strerror}") from error
+    if start in (b"PK", b"\x80\x02", b"\x80\x04", b"\x80\x05"):
+        raise ValueError(
+            f"{path} looks like a pickle, which can run code and is never loaded; use safetensors"
+        )
+    try:
+        with safetensors.safe_open(path, framework="pt") as file:
+            return {name: file.get_tensor(name) for name in file.keys()}, file.metadata() or {}  # noqa: SIM118
+    except (safetensors.SafetensorError, OSError) as error:
+        raise ValueError(f"{path} is no whole safetensors file: {error}") from error
+
+
+def write_tensors(weights: dict[str, Tensor], path: Path, metadata: dict[str, str]) -> None:
+    """Write a safetensors file under another name, then give it its own."""
+    write_bytes(need("safetensors.torch", "files").save(weights, metadata), path)
+
+
+def write_bytes(data: bytes, path: Path) -> None:
+    """Put a file in place in one step, so that nobody ever sees half of it."""
+    name = path.with_name(f".{path.name}.{uuid4().hex}")
+    try:
+        with name.open("xb") as file:
+            file.write(data)
+        name.replace(path)
+    except BaseException:
+        name.unlink(missing_ok=True)
+        raise

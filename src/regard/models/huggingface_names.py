@@ -1,0 +1,89 @@
+"""One table of names per family serves both directions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from regard.models.weights import listed
+
+
+@dataclass(frozen=True)
+class Row:
+    """One of our weights, and the ones of theirs that it holds one below the other.
+
+    `transposed` are those that they keep as (in, out).
+    """
+
+    ours: str
+    theirs: tuple[str, ...]
+    transposed: bool = False
+
+
+def pairs(ours: str, *theirs: str, transposed: bool = False) -> list[Row]:
+    """The rows for the weight and the bias of a layer."""
+    return [
+        Row(f"{ours}.weight", tuple(f"{name}.weight" for name in theirs), transposed),
+        Row(f"{ours}.bias", tuple(f"{name}.bias" for name in theirs)),
+    ]
+
+
+def read_rows(rows: Iterable[Row], theirs: dict[str, Tensor], source: str) -> dict[str, Tensor]:
+    """Our weights from theirs, which are used up; a ValueError names what is missing or left over."""
+    ours, missing = {}, []
+    for row in rows:
+        if absent := [name for name in row.theirs if name not in theirs]:
+            missing += absent
+            continue
+        found = [theirs.pop(name) for name in row.theirs]
+        whole = torch.cat(found) if len(found) > 1 else found[0]
+        ours[row.ours] = whole.T if row.transposed else whole
+    faults = [f"missing {listed(missing)}"] if missing else []
+    faults += [f"left over {listed(sorted(theirs))}"] if theirs else []
+    if faults:
+        raise ValueError(f"the weights do not fit {source}: {'; '.join(faults)}")
+    return ours
+
+
+def write_rows(rows: Iterable[Row], ours: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Their weights from ours."""
+    theirs: dict[str, Tensor] = {}
+    for row in rows:
+        whole = ours[row.ours].T if row.transposed else ours[row.ours]
+        parts = whole.chunk(len(row.theirs)) if len(row.theirs) > 1 else [whole]
+        theirs |= dict(zip(row.theirs, parts, strict=True))
+    return theirs
+
+
+def strip(weights: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    """The weights with the family's own prefix taken off where a name has it."""
+    return {name.removeprefix(prefix): weight for name, weight in weights.items()}
+
+
+def require(config: Mapping[str, Any], family: str, **wanted: Any) -> None:
+    """Raise unless every setting has, or is absent and so defaults to, the value that our model computes."""
+    for name, value in wanted.items():
+        if config.get(name, value) != value:
+            raise ValueError(f"{family} with {name}={config[name]!r} is not supported, only {value!r}")
+
+
+def refuse(family: str, faults: Iterable[tuple[bool, str]]) -> None:
+    """Raise with all that keeps a model of ours from being one of theirs."""
+    found = [text for wrong, text in faults if wrong]
+    if found:
+        raise ValueError(f"transformers' {family} cannot express {'; '.join(found)}")
+
+
+GELUS = {"gelu": False, "gelu_new": True, "gelu_pytorch_tanh": True}
+
+
+def tanh_of(config: Mapping[str, Any], name: str, default: str, family: str) -> bool:
+    """Whether an activation is GELU's approximation, or a ValueError where it is no GELU."""
+    activation = config.get(name, default)
+    if activation not in GELUS:
+        raise ValueError(f"{family} with {name}={activation!r} is not supported, only {', '.join(GELUS)}")
+    return GELUS[activation]

@@ -1,0 +1,42 @@
+"""Choosing the next token: what is cut off, and how often the rest comes."""
+
+import pytest
+import torch
+
+from regard.models.sampling import likeliest, pick
+
+CHANCES = torch.tensor([[0.1, 0.4, 0.2, 0.3], [0.25, 0.25, 0.25, 0.25]])
+
+
+@pytest.mark.parametrize(
+    ("top_k", "top_p", "kept"),
+    [
+        (None, None, [[0, 1, 2, 3], [0, 1, 2, 3]]),
+        (2, None, [[1, 3], [0, 1]]),
+        (9, None, [[0, 1, 2, 3], [0, 1, 2, 3]]),
+        (None, 0.39, [[1], [0, 1]]),
+        (None, 0.71, [[1, 2, 3], [0, 1, 2]]),
+        (None, 1.0, [[0, 1, 2, 3], [0, 1, 2, 3]]),
+        (2, 0.5, [[1], [0]]),  # top_p counts among the two that are left: 0.4/0.7 suffices
+    ],
+)
+def test_what_is_kept(top_k, top_p, kept):
+    logits = likeliest(CHANCES.log(), top_k, top_p)
+    assert [row.isfinite().nonzero().flatten().tolist() for row in logits] == kept
+
+
+def test_frequencies_follow_the_temperature():
+    logits = CHANCES[:1].log().expand(20_000, 4)
+    for temperature in (1.0, 2.0):
+        found = pick(logits, temperature, generator=torch.Generator().manual_seed(0))
+        want = (CHANCES[0].log() / temperature).softmax(-1)
+        torch.testing.assert_close(found.bincount(minlength=4) / 20_000, want, atol=0.015, rtol=0)
+    assert (pick(logits) == 1).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "bad"), [("temperature", -0.1), ("temperature", float("nan")), ("top_k", 0), ("top_p", 0.0)]
+)
+def test_errors_name_the_argument(name, bad):
+    with pytest.raises(ValueError, match=name):
+        pick(CHANCES.log(), **{"temperature": 1.0, name: bad})
