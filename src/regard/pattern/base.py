@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from regard.errors import check_int
-from regard.pattern import counting, formulas, picture, tiling
+from regard.pattern import counting, figure, formulas, picture, svg, tiling
 from regard.pattern.spans import Kept, Span
 
 if TYPE_CHECKING:
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 T = TypeVar("T")
+
+MOST = (1 << 31) - 1  # of a field: products of two stay far inside 64 bits
 
 
 class Pattern:
@@ -43,6 +45,10 @@ class Pattern:
     def _kept(self, negated: bool) -> Kept | None:
         raise NotImplementedError
 
+    def kept(self) -> Kept | None:
+        """Which keys decoding must keep: the latest, the first and others (None: everything)."""
+        return self._kept(negated=False)
+
     def keys_kept(self) -> int | None:
         """At most how many keys k ≤ q can still be seen by queries from q on (None: no bound).
 
@@ -50,7 +56,7 @@ class Pattern:
         >>> (Strided(back=3) | Global(first=2) & Causal()).keys_kept()
         6
         """
-        kept = self._kept(negated=False)
+        kept = self.kept()
         bounds = [atom.total for atom in self.atoms() if atom.total is not None]
         return min([*bounds, *([] if kept is None else [kept.total])], default=None)
 
@@ -103,11 +109,11 @@ class Pattern:
 
     def svg(self, n: int, m: int | None = None) -> str:
         """The pattern as an SVG picture; above 512 positions, the density of tiles."""
-        return picture.svg(self, *self.resolve(n, m))
+        return svg.svg(self, *self.resolve(n, m))
 
     def figure(self, n: int, m: int | None = None) -> Figure:
         """The pattern as a matplotlib figure (needs the extra `plot`)."""
-        return picture.figure(self, *self.resolve(n, m))
+        return figure.figure(self, *self.resolve(n, m))
 
     def __and__(self, that: Pattern) -> Pattern:
         return And(_flatten(And, self, that)) if isinstance(that, Pattern) else NotImplemented
@@ -122,6 +128,11 @@ class Pattern:
         raise TypeError(
             f"a pattern is neither true nor false; combine with &, | and ~, not and/or/not: {self}"
         )
+
+
+def check_field(name: str, value: object, least: int, most: int = MOST) -> None:
+    """Raise unless a field of a value is an integer in its range."""
+    check_int(name, value, least, most)
 
 
 class Atom(Pattern):

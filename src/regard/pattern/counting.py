@@ -8,7 +8,7 @@ count is its length or a difference of two prefix sums.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import cache, partial
+from functools import partial
 from itertools import combinations
 from math import lcm
 from typing import TYPE_CHECKING
@@ -22,7 +22,9 @@ from regard.pattern.sweep import Edges
 if TYPE_CHECKING:
     from regard.pattern.base import Atom, Pattern
 
-CHUNK = 1 << 16  # rows at a time: the working set stays in cache
+# Rows at a time: the working set stays in cache, and torch works on so few without waking its threads, which
+# on a busy machine costs far more than they help. `gather` and `index_add_` are used for that reason too.
+CHUNK = 1 << 15
 BATCH = 1 << 20  # rows for which counts and what is left to count are held
 CLOSED = 1 << 22  # above this a formula, where there is one, beats walking the rows
 
@@ -67,6 +69,11 @@ def prefix(values: Tensor) -> Tensor:
     return out
 
 
+def at(values: Tensor, where: Tensor) -> Tensor:
+    """values[where]."""
+    return values.gather(0, where.long())
+
+
 def _ranges(start: int, stop: int, size: int) -> Iterable[Tensor]:
     return (torch.arange(lo, min(lo + size, stop)) for lo in range(start, stop, size))
 
@@ -86,39 +93,59 @@ class Counter:
         self.bits: list[tuple[Atom, Thinning]] = []
         self.states: list[int] = []
         self.counts: list[Terms | bool] = []
+        self.key_classes: dict[tuple[int, int], Tensor] = {}
 
     def rows(self, q: Tensor, end: Tensor | None = None, spans_of: SpansOf | None = None) -> Tensor:
         """How many of the keys [0, end) each query sees; `spans_of` replaces the atoms' own spans."""
         end = torch.full_like(q, self.m) if end is None else end
         total = torch.zeros_like(q)
-        thinned: dict[int, list[tuple[Tensor, ...]]] = {}
-        narrow = torch.int32 if self.m < 1 << 31 else torch.int64
+        thinned: dict[int, list[tuple[Tensor, Tensor, Tensor]]] = {}
+        whole = torch.zeros(0, dtype=torch.long)  # per state: 1 if all keys of its segments count
+        open_: list[int] = []  # the states whose segments are to be counted
+        narrow = torch.int32 if self.m < 1 << 30 else torch.int64  # where sums of two positions fit
         for start in range(0, len(q), CHUNK):
             part = slice(start, start + CHUNK)
             edges = Edges(torch.zeros_like(q[part]), end[part])
             for atom in self.atoms:
                 for span in atom.spans(q[part], self.m) if spans_of is None else spans_of(atom, q[part]):
                     edges.add(span.lo, span.hi, self._bit(atom, span.thinning))
+            # Rows with equal spans count alike, unless residues of q tell them apart.
+            alike = None if any(thinning for _, thinning in self.bits) else edges.merge_rows()
+            found = torch.zeros_like(edges.end)
             for lo, hi, state in edges.segments(self.states):
-                self.counts += [self._count_of(new) for new in self.states[len(self.counts) :]]
+                if len(whole) < len(self.states):
+                    self.counts += [self._count_of(new) for new in self.states[len(self.counts) :]]
+                    whole = torch.tensor([int(count is True) for count in self.counts])
+                    open_ = [i for i, count in enumerate(self.counts) if not isinstance(count, bool)]
                 length = hi - lo
-                total[part] += length * torch.tensor([int(count is True) for count in self.counts])[state]
-                open_ = torch.tensor([not isinstance(count, bool) for count in self.counts])[state] & (
-                    length > 0
-                )
-                for index in state[open_].unique().tolist():
-                    row = (open_ & (state == index)).nonzero()[:, 0]
-                    held = tuple(x.to(narrow) for x in (row + start, lo[row], hi[row]))
-                    thinned.setdefault(index, []).append(held)
+                found += length * whole.gather(0, state)
+                occurs = torch.bincount(state, minlength=len(self.counts)).tolist() if open_ else []
+                for index in open_:
+                    if occurs[index]:
+                        row = ((state == index) & (length > 0)).nonzero()[:, 0]
+                        ends = lo.gather(0, row).to(narrow), hi.gather(0, row).to(narrow)
+                        thinned.setdefault(index, []).append(((row + start).to(narrow), *ends))
+            total[part] = found if alike is None else found.repeat_interleave(alike)
         # One state after another, and one prefix sum after another: each is as long as the keys.
         for index, parts in thinned.items():
+            if sum(int((hi - lo).sum()) for _, lo, hi in parts) <= self.m:
+                for row, lo, hi in parts:
+                    self._look(q, total, row.long(), lo.long(), hi.long())
+                continue
             terms = self.counts[index]
             assert not isinstance(terms, bool)
             for term in terms():
-                for held in parts:
-                    row, lo, hi = (x.long() for x in held)
-                    total[row] += term(q[row], lo, hi)
+                for row, lo, hi in parts:
+                    total.index_add_(0, row, term(q.gather(0, row.long()).to(narrow), lo, hi))
         return total
+
+    def _look(self, q: Tensor, total: Tensor, row: Tensor, lo: Tensor, hi: Tensor) -> None:
+        """Add what few cells hold by looking at each."""
+        length = hi - lo
+        which = torch.repeat_interleave(length)
+        k = torch.arange(len(which)) + at(lo - length.cumsum(0) + length, which)
+        row = at(row, which)
+        total.index_add_(0, row, self.pattern.allows(at(q, row), k).long())
 
     def _bit(self, atom: Atom, thinning: Thinning) -> int:
         if (atom, thinning) not in self.bits:
@@ -152,16 +179,21 @@ class Counter:
 
         return self.pattern.fold(value_of)
 
+    def _key_class(self, period: int, first: int) -> Tensor:
+        """Which keys have k % period ≥ first."""
+        if (period, first) not in self.key_classes:
+            self.key_classes[period, first] = torch.arange(self.m) % period >= first
+        return self.key_classes[period, first]
+
     def _by_distance(self, values: Values) -> Iterable[Count]:
         distance = torch.arange(-self.m + 1, self.m)
         seen = self._seen(values, lambda step: distance % step == 0, _none)
         before = prefix(seen.expand_as(distance))
-        yield lambda q, lo, hi: before[q - lo + self.m] - before[q - hi + self.m]
+        yield lambda q, lo, hi: at(before, q - lo + self.m) - at(before, q - hi + self.m)
 
     def _by_key(self, values: Values) -> Iterable[Count]:
-        key = torch.arange(self.m)
-        before = prefix(self._seen(values, _none, lambda period, first: key % period >= first).expand_as(key))
-        yield lambda q, lo, hi: before[hi] - before[lo]
+        before = prefix(self._seen(values, _none, self._key_class).expand(self.m))
+        yield lambda q, lo, hi: at(before, hi) - at(before, lo)
 
     def _by_both(self, values: Values, steps: list[int]) -> Iterable[Count]:
         """Steps and key classes together: expand in the products of the steps' indicators.
@@ -169,35 +201,43 @@ class Counter:
         A product of "step divides q − k" is "their lcm divides q − k", so each term is a function of the
         key alone, summed along one residue class of k.
         """
-        key = torch.arange(self.m)
-        tails = cache(lambda period, first: key % period >= first)
-        small = torch.int8 if len(steps) < 8 else torch.int32  # a term is below 2 ** len(steps)
+        classes = {value for value in values.values() if not isinstance(value, bool)}
+        tails: list[Thinning] = sorted(value for value in classes if len(value) == 2)
+        cell = torch.arange(1 << len(tails))  # which key classes hold, as bits
+
+        def holds(*tail: int) -> Tensor:
+            return (cell >> tails.index(tail) & 1).bool()
+
+        def where_exactly(subset: frozenset[int]) -> Tensor:
+            seen = self._seen(values, lambda step: torch.tensor(step in subset), holds)
+            return seen.expand(len(cell)).int()
+
         subsets = [frozenset(c) for size in range(len(steps) + 1) for c in combinations(steps, size)]
-        terms = {
-            subset: self._seen(values, lambda step, s=subset: torch.tensor(step in s), tails)
-            .expand(self.m)
-            .to(small)
-            for subset in subsets
-        }
+        terms = {subset: where_exactly(subset) for subset in subsets}
         for step in steps:  # Möbius: from "exactly these steps divide" to products of indicators
             for subset in subsets:
                 if step in subset:
-                    terms[subset] -= terms[subset - {step}]
+                    terms[subset] = terms[subset] - terms[subset - {step}]
         by_step: dict[int, Tensor] = {}
         for subset in subsets:
             common = min(lcm(*subset), self.m)  # from m on only k = q is left
-            term = terms.pop(subset)
-            by_step[common] = by_step[common] + term.int() if common in by_step else term
-
-        for step in list(by_step):
-            yield partial(_along, _stride_sums(by_step.pop(step), step), step)
+            by_step[common] = by_step.get(common, torch.zeros_like(terms[subset])) + terms[subset]
+        cells = torch.zeros(self.m, dtype=torch.int32)
+        for i, tail in enumerate(tails):
+            cells += self._key_class(*tail).int() << i  # (period, first)
+        cells = cells.long()
+        for step, term in by_step.items():
+            if term.any():
+                yield partial(_along, _stride_sums(term.gather(0, cells), step), step)
 
 
 def _along(before: Tensor, step: int, q: Tensor, lo: Tensor, hi: Tensor) -> Tensor:
     """What the keys [lo, hi) in q's class hold, `before` being the sums along the classes."""
-    top = hi - 1 - (hi - 1 - q) % step  # the last key below hi in q's class, maybe below lo
-    bottom = lo - 1 - (lo - 1 - q) % step
-    return before[top + step] - before[bottom + step]
+    top = at(
+        before, hi - 1 - (hi - 1 - q) % step + step
+    )  # the last key below hi in q's class, maybe below lo
+    bottom = at(before, lo - 1 - (lo - 1 - q) % step + step) if lo.any() else 0
+    return (top - bottom).long()
 
 
 def _none(*residues: int) -> Tensor:

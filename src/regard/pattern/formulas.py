@@ -50,12 +50,22 @@ def _single(atom: Atom, n: sympy.Symbol, symbolic: bool) -> sympy.Expr:
 
     if symbolic:
         return atom.closed_form(n, {name: Symbol(letter) for name, letter in atom.letters.items()})
-    out = atom.closed_form(n, _numbers(atom))
+    whole = Symbol("n", integer=True, positive=True)  # lets sympy drop conditions that always hold
+    out = atom.closed_form(whole, _numbers(atom))
     if out.is_Piecewise:
-        return out.func(
-            *((piece.expand() if piece.is_polynomial(n) else piece, when) for piece, when in out.args)
-        )
-    return out
+        out = out.func(*((_tidy(piece, whole), when) for piece, when in out.args))
+    else:
+        out = _tidy(out, whole)
+    return out.xreplace({whole: n})
+
+
+def _tidy(piece: sympy.Expr, n: sympy.Symbol) -> sympy.Expr:
+    """n(n+1)/2 rather than n²/2 + n/2, but 4n − 6 rather than 2(2n − 3)."""
+    from sympy import Poly
+
+    if not piece.is_polynomial(n):
+        return piece
+    return piece.factor() if Poly(piece, n).degree() == 2 else piece.expand()
 
 
 def _numbers(atom: Atom) -> dict[str, Any]:
@@ -103,8 +113,17 @@ def _derived(pattern: Pattern, n: sympy.Symbol) -> sympy.Expr:
     start = settled
     while start > 1 and holds(start - 1):
         start -= 1
-    pieces = [(_polynomial(piece, n), n <= last) for piece, last in _runs(values, 1, start)]
-    return Piecewise(*pieces, (_classes(classes, n), True)).expand() if pieces else _classes(classes, n)
+    early = [(_tidy(_polynomial(piece, n), n), last) for piece, last in _runs(values, start)]
+    late = _classes(classes, n)
+    if not early:
+        return late
+    if late.is_Piecewise:
+        return Piecewise(*((piece, n <= last) for piece, last in early), *late.args)
+    # Written from the general case down, as in the lectures: 4n − 6 for n > 3, else n(n+1)/2.
+    pieces = [piece for piece, _ in early] + [late]
+    starts = [last for _, last in early]
+    down = [(piece, n > last) for piece, last in zip(pieces[:0:-1], starts[::-1], strict=True)]
+    return Piecewise(*down, (pieces[0], True))
 
 
 def _repeats(values: list[int], start: int, period: int) -> bool:
@@ -128,24 +147,34 @@ def _value(quadratic: Quadratic, at: int) -> Fraction:
     return c0 + c1 * at + c2 * at**2
 
 
-def _runs(values: list[int], start: int, stop: int) -> list[tuple[Quadratic, int]]:
-    """Cut start ≤ n < stop into the longest runs with one quadratic each, as (quadratic, last n)."""
+def _runs(values: list[int], stop: int) -> list[tuple[Quadratic, int]]:
+    """Cut 1 ≤ n < stop into the longest runs with one quadratic each, as (quadratic, last n).
+
+    A run may reach beyond `stop`, where the general case holds too, if it is a law and not a mere
+    interpolation: if it meets a fourth value. For a run from the start, pairs(0) = 0 is such a value.
+    """
     out = []
+    start = 1
     while start < stop:
-        zero = Fraction(0)
-        piece: Quadratic = (Fraction(values[start]), zero, zero)
-        end = start + 1
-        if start + 2 < stop:
-            piece = _through(values, range(start, start + 3))
-            end = start + 3
-        elif start + 1 < stop:
-            slope = Fraction(values[start + 1] - values[start])
-            piece, end = (values[start] - slope * start, slope, zero), start + 2
-        while end < stop and _value(piece, end) == values[end]:
+        law = _through(values, range(start, start + 3))
+        end = start + 3
+        while end < len(values) and _value(law, end) == values[end]:
             end += 1
-        out.append((piece, end - 1))
+        if end > stop and end == start + 3 and not (start == 1 and _value(law, 0) == 0):
+            end = stop
+            law = (
+                _line(values, start)
+                if end - start == 2
+                else (Fraction(values[start]), Fraction(0), Fraction(0))
+            )
+        out.append((law, end - 1))
         start = end
     return out
+
+
+def _line(values: list[int], at: int) -> Quadratic:
+    slope = Fraction(values[at + 1] - values[at])
+    return values[at] - slope * at, slope, Fraction(0)
 
 
 def _polynomial(quadratic: Quadratic, x: Any) -> sympy.Expr:
@@ -161,7 +190,7 @@ def _classes(classes: list[Quadratic], n: sympy.Symbol) -> sympy.Expr:
 
     period = len(classes)
     if period == 1:
-        return _polynomial(classes[0], n)
+        return _tidy(_polynomial(classes[0], n), n)
     r = Mod(n, period)
     pieces = []
     start = 0

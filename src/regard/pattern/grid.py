@@ -8,8 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from regard.errors import check_int
-from regard.pattern.base import Atom
+from regard.pattern.base import Atom, check_field
 from regard.pattern.spans import Kept, Span
 from regard.pattern.tiling import Band
 
@@ -20,8 +19,8 @@ class _Grid(Atom):
     cols: int
 
     def __post_init__(self) -> None:
-        check_int("rows", self.rows, 1)
-        check_int("cols", self.cols, 1)
+        check_field("rows", self.rows, 1)
+        check_field("cols", self.cols, 1)
 
     @property
     def total(self) -> int | None:
@@ -53,7 +52,7 @@ class Neighbourhood(_Grid):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_int("reach", self.reach, 0)
+        check_field("reach", self.reach, 0)
 
     def allows(self, q: Any, k: Any) -> Any:
         """|Δrow| ≤ reach and |Δcol| ≤ reach."""
@@ -81,7 +80,7 @@ class Neighbourhood(_Grid):
 
     def kept(self) -> Kept | None:
         """`reach` rows, and as much of the next as a query at the left border can still see."""
-        return Kept(recent=self.reach * self.cols + min(self.reach, self.cols - 1) + 1)
+        return Kept(recent=min(self.reach, self.rows - 1) * self.cols + min(self.reach, self.cols - 1) + 1)
 
 
 @dataclass(frozen=True)

@@ -1,2 +1,153 @@
-def text(dense):
-    return "\n".join("".join("#" if c else "." for c in row) for row in dense.tolist())
+"""What a picture of a pattern shows: the grid of shades, the ticks, the title and the caption.
+
+`svg.py` and `figure.py` put the same view on paper. Up to 512 positions a square is one pair; above, it is
+a tile of pairs, shaded by the share that is seen.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from regard.pattern.counting import Counter
+from regard.pattern.summary import Summary, summarise
+
+if TYPE_CHECKING:
+    from regard.pattern.base import Pattern
+
+CELLS = 512  # most positions drawn one by one
+TILES = 128  # tiles per side above that
+EXACT = 4096  # most positions whose tiles are counted cell by cell; above, some of their queries are
+QUERIES = 32  # of each row of tiles, its first and its last among them
+LEVELS = 8  # shades from empty, 0, to full
+WIDEST = 76  # characters of a title or a caption line
+LINES = 3  # of the caption that the formula may take
+
+
+@dataclass(frozen=True)
+class View:
+    """The shades of a grid of squares, each `size` positions wide, and the words around it."""
+
+    levels: Tensor  # int8 (rows, cols), 0 empty … LEVELS full
+    n: int
+    m: int
+    size: int
+    title: str
+    caption: tuple[str, ...]
+    sampled: bool
+
+    @property
+    def shift(self) -> int:
+        """The position of the first query."""
+        return self.m - self.n
+
+    @property
+    def shading(self) -> str:
+        """What a shade means, where a square is a tile."""
+        how = "estimated share" if self.sampled else "share"
+        return f"{how} of {self.size}×{self.size} pairs seen, 0 to 1" if self.size > 1 else ""
+
+    @property
+    def query_ticks(self) -> dict[int, str]:
+        """Positions to mark on the axis of queries."""
+        return ticks(self.shift, self.m)
+
+    @property
+    def key_ticks(self) -> dict[int, str]:
+        """Positions to mark on the axis of keys."""
+        return ticks(0, self.m)
+
+
+def view(pattern: Pattern, n: int, m: int) -> View:
+    """All that a picture of the last n of m queries and m keys has to show."""
+    if n == 0 or m == 0:
+        raise ValueError(f"a picture needs at least one query and one key, got {n=}, {m=}")
+    if max(n, m) <= CELLS:
+        levels, size = pattern.dense(n, m).to(torch.int8) * LEVELS, 1
+    else:
+        size = -(-max(n, m) // TILES)
+        levels = _shades(pattern, n, m, size)
+    return View(
+        levels, n, m, size, shorten(str(pattern)), caption(summarise(pattern, n, m)), max(n, m) > EXACT
+    )
+
+
+def text(dense: Tensor) -> str:
+    """A text grid, '#' seen and '.' not."""
+    return "\n".join("".join("#" if seen else "." for seen in row) for row in dense.tolist())
+
+
+def shades(shown: View, width: int = TILES) -> str:
+    """A text picture in at most `width` columns, from ' ' for nothing to '█' for everything."""
+    levels = shown.levels.float()
+    every = -(-max(levels.shape) // width)
+    pool = torch.nn.functional.avg_pool2d(levels[None, None], every, ceil_mode=True)[0, 0]
+    faint = (pool > 0) & (pool < LEVELS / 4)
+    index = torch.where(faint, torch.ones_like(pool), pool / LEVELS * 4).round().long()
+    return "\n".join("".join(" ░▒▓█"[i] for i in row) for row in index.tolist())
+
+
+def caption(found: Summary) -> tuple[str, ...]:
+    """The exact count, the share, and the formula where there is one that fits."""
+    share = "" if found.share is None else f" ({percent(found.share)})"
+    lines = [f"{found.pairs:,} of {found.dense:,} pairs{share}"]
+    if found.formula is not None:
+        # Lines break between cases: what belongs together is tied by spaces that do not break.
+        tied = re.sub(r"(?<![,;]) ", "\N{NO-BREAK SPACE}", str(found.formula))
+        wrapped = [
+            line.replace("\N{NO-BREAK SPACE}", " ")
+            for line in textwrap.wrap(tied, WIDEST, break_long_words=False)
+        ]
+        cases = len(found.formula.cases)
+        fits = len(wrapped) <= LINES and max(map(len, wrapped)) <= WIDEST
+        lines += wrapped if fits else [f"a formula of {cases} cases: see formula()"]
+    return tuple(lines)
+
+
+def percent(share: float) -> str:
+    """A share with three figures that count."""
+    return f"{100 * share:.3g} %" if 0 < share < 0.999 else f"{100 * share:.5g} %"
+
+
+def shorten(line: str) -> str:
+    """A line cut to the width of a picture."""
+    return line if len(line) <= WIDEST else line[: WIDEST - 2].rstrip() + " …"
+
+
+def ticks(start: int, stop: int) -> dict[int, str]:
+    """Round positions from start to stop with their names, at most nine unless all fit."""
+    step = 1
+    while stop - start > 16 and (stop - start) / step > 9:
+        step *= 2
+    unit, letter = (1 << 20, "M") if step >= 1 << 20 else (1 << 10, "k") if step >= 1 << 10 else (1, "")
+    return {
+        at: f"{at // unit}{letter if at else ''}".replace("-", "−")
+        for at in range(-(-start // step) * step, stop, step)
+    }
+
+
+def _shades(pattern: Pattern, n: int, m: int, size: int) -> Tensor:
+    """The share of each tile that is seen, as a level; only what is empty or full looks so."""
+    first = torch.arange(0, n, size)
+    height = (n - first).clamp(max=size)
+    ends = torch.arange(size, m + size, size).clamp(max=m)
+    if max(n, m) <= EXACT:
+        within = [torch.arange(int(h)) for h in height]
+    else:
+        # Multiples of the golden ratio do not fall into step with a stride of the pattern.
+        spread = torch.arange(2, QUERIES) * 0.6180339887 % 1
+        within = [torch.cat([torch.tensor([0, int(h) - 1]), (spread * h).long()]) for h in height]
+    queries = torch.tensor([len(part) for part in within])
+    q = torch.cat([part + start for part, start in zip(within, first, strict=True)]) + m - n
+    until = Counter(pattern, m).rows(q.repeat_interleave(len(ends)), ends.repeat(len(q))).view(len(q), -1)
+    until = torch.stack([part.sum(0) for part in until.split(queries.tolist())])  # (tile rows, tile columns)
+    count = until.diff(dim=1, prepend=torch.zeros(len(first), 1, dtype=torch.long))
+    cells = queries[:, None] * ends.diff(prepend=torch.zeros(1, dtype=torch.long))
+    level = (count / cells * LEVELS).round().clamp(1, LEVELS - 1)
+    level[count == 0], level[count == cells] = 0, LEVELS
+    return level.to(torch.int8)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 from torch import Tensor
 
-from regard.errors import check_int
-from regard.pattern.base import Atom
+from regard.pattern.base import Atom, check_field
 from regard.pattern.spans import Kept, Span
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ class Full(Atom):
 
     def allows(self, q: Any, k: Any) -> Any:
         """Always."""
-        return (q == q) & (k == k)
+        return (q == q) & (k == k)  # noqa: PLR0124 - true, in the shape of both
 
     def spans(self, q: Tensor, m: int) -> list[Span]:
         """All keys."""
@@ -80,8 +79,8 @@ class Causal(Atom):
         return [Span(torch.zeros_like(q), q + 1)]
 
     def tile_key(self, q0: Tensor, k0: Tensor, size: int) -> list[Tensor]:
-        """The distance."""
-        return [q0 - k0]
+        """The distance; far tiles are all alike."""
+        return [(q0 - k0).clamp(-size, size)]
 
     def closed_form(self, n: sympy.Symbol, fields: dict[str, Any]) -> sympy.Expr:
         """n(n+1)/2."""
@@ -105,10 +104,10 @@ class Strided(Atom):
 
     back: int
     distance = True
-    letters = {"back": "t"}
+    letters: ClassVar = {"back": "t"}
 
     def __post_init__(self) -> None:
-        check_int("back", self.back, 0)
+        check_field("back", self.back, 0)
 
     def allows(self, q: Any, k: Any) -> Any:
         """0 ≤ q − k ≤ back."""
@@ -124,8 +123,8 @@ class Strided(Atom):
         return [Span(q - self.back, q + 1)]
 
     def tile_key(self, q0: Tensor, k0: Tensor, size: int) -> list[Tensor]:
-        """The distance."""
-        return [q0 - k0]
+        """The distance; far tiles are all alike."""
+        return [(q0 - k0).clamp(-size, self.back + size)]
 
     def closed_form(self, n: sympy.Symbol, fields: dict[str, Any]) -> sympy.Expr:
         """(t+1)(2n−t)/2 from n > t on, a triangle before."""
@@ -155,11 +154,11 @@ class Dilated(Atom):
     back: int
     step: int
     distance = True
-    letters = {"back": "t", "step": "s"}
+    letters: ClassVar = {"back": "t", "step": "s"}
 
     def __post_init__(self) -> None:
-        check_int("back", self.back, 0)
-        check_int("step", self.step, 1)
+        check_field("back", self.back, 0)
+        check_field("step", self.step, 1)
 
     def allows(self, q: Any, k: Any) -> Any:
         """q − k one of 0, step, …, back·step."""
@@ -180,17 +179,17 @@ class Dilated(Atom):
         return [Span(q - self.back * self.step, q + 1, step=self.step)]
 
     def tile_key(self, q0: Tensor, k0: Tensor, size: int) -> list[Tensor]:
-        """The distance."""
-        return [q0 - k0]
+        """The distance; far tiles are all alike."""
+        return [(q0 - k0).clamp(-size, self.back * self.step + size)]
 
     def closed_form(self, n: sympy.Symbol, fields: dict[str, Any]) -> sympy.Expr:
         """n + (n − s) + (n − 2s) + …, t + 1 terms or as many as are positive."""
-        from sympy import Piecewise, floor
+        from sympy import Piecewise, ceiling
 
         t, s = fields["back"], fields["step"]
-        fit = floor((n - 1) / s)
+        fit = ceiling(n / s)
         return Piecewise(
-            ((t + 1) * (2 * n - s * t) / 2, n > s * t), ((fit + 1) * n - s * triangle(fit), True)
+            ((t + 1) * (2 * n - s * t) / 2, n > s * t), (fit * (2 * n - s * (fit - 1)) / 2, True)
         )
 
     def kept(self) -> Kept | None:
@@ -214,10 +213,10 @@ class SparseStrided(Atom):
 
     stride: int
     distance = True
-    letters = {"stride": "l"}
+    letters: ClassVar = {"stride": "l"}
 
     def __post_init__(self) -> None:
-        check_int("stride", self.stride, 1)
+        check_field("stride", self.stride, 1)
 
     def allows(self, q: Any, k: Any) -> Any:
         """k ≤ q, and q − k at most stride or divisible by it."""
@@ -241,17 +240,17 @@ class SparseStrided(Atom):
     def tile_key(self, q0: Tensor, k0: Tensor, size: int) -> list[Tensor]:
         """The distance, beyond the band only its residue."""
         far = self.stride + size
-        distance = q0 - k0
+        distance = (q0 - k0).clamp(min=-size)
         return [torch.where(distance > far, far + 1 + distance % self.stride, distance)]
 
     def closed_form(self, n: sympy.Symbol, fields: dict[str, Any]) -> sympy.Expr:
         """The band of l, then n − 2l, n − 3l, … as long as they are positive."""
-        from sympy import Piecewise, floor
+        from sympy import Piecewise, ceiling
 
         l = fields["stride"]  # noqa: E741 - the paper's letter
-        fit = floor((n - 1) / l)
-        band = (l + 1) * (2 * n - l) / 2
-        return Piecewise((band + (fit - 1) * n - l * (triangle(fit) - 1), n > l), (triangle(n), True))
+        fit = ceiling(n / l)
+        band, steps = (l + 1) * (2 * n - l) / 2, (fit - 2) * (2 * n - l * (fit + 1)) / 2
+        return Piecewise((band + steps, n > l), (triangle(n), True))
 
 
 @dataclass(frozen=True)
@@ -269,10 +268,10 @@ class Windowed(Atom):
     """
 
     size: int
-    letters = {"size": "w"}
+    letters: ClassVar = {"size": "w"}
 
     def __post_init__(self) -> None:
-        check_int("size", self.size, 1)
+        check_field("size", self.size, 1)
 
     def allows(self, q: Any, k: Any) -> Any:
         """k ≤ q in the same window."""
@@ -319,10 +318,10 @@ class Blocks(Atom):
     """
 
     size: int
-    letters = {"size": "b"}
+    letters: ClassVar = {"size": "b"}
 
     def __post_init__(self) -> None:
-        check_int("size", self.size, 1)
+        check_field("size", self.size, 1)
 
     def allows(self, q: Any, k: Any) -> Any:
         """The same block."""
@@ -377,11 +376,11 @@ class SparseFixed(Atom):
 
     stride: int
     summary: int
-    letters = {"stride": "l", "summary": "c"}
+    letters: ClassVar = {"stride": "l", "summary": "c"}
 
     def __post_init__(self) -> None:
-        check_int("stride", self.stride, 1)
-        check_int("summary", self.summary, 0)
+        check_field("stride", self.stride, 1)
+        check_field("summary", self.summary, 0)
         if self.summary > self.stride:
             raise ValueError(
                 f"summary must be at most stride, got summary={self.summary}, stride={self.stride}"
@@ -413,7 +412,11 @@ class SparseFixed(Atom):
 
         l, c = fields["stride"], fields["summary"]  # noqa: E741 - the paper's letter
         whole, rest = floor(n / l), Mod(n, l)
-        return whole * triangle(l) + triangle(rest) + c * (whole * n - l * triangle(whole))
+        return whole * triangle(l) + triangle(rest) + c * whole * (2 * n - l * (whole + 1)) / 2
+
+    def kept(self) -> Kept | None:
+        """Everything may be summarised later; without summaries, the block."""
+        return None if self.summary else Kept(recent=self.stride)
 
 
 def part_key(q0: Tensor, k0: Tensor, part: int, size: int) -> list[Tensor]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from functools import cache
+from itertools import pairwise
 
 import torch
 from torch import Tensor
@@ -56,6 +57,19 @@ class Edges:
         self.positions.append(position)
         self.masks.append(mask)
 
+    def merge_rows(self) -> Tensor:
+        """Keep one of each run of equal rows, where that halves them; how many rows each stands for."""
+        new = torch.ones(len(self.end), dtype=torch.bool)
+        new[1:] = False
+        for position in self.positions:
+            new[1:] |= position[1:] != position[:-1]
+            if 2 * int(new.sum()) > len(new):
+                return torch.ones(len(new), dtype=torch.long)
+        first = new.nonzero()[:, 0]
+        self.positions = [position.gather(0, first) for position in self.positions]
+        self.start, self.end = self.start.gather(0, first), self.end.gather(0, first)
+        return first.diff(append=torch.tensor([len(new)]))
+
     def segments(self, states: list[int]) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
         """Yield (lo, hi, index into `states`) for each segment, left to right; `states` grows as needed.
 
@@ -77,7 +91,7 @@ class Edges:
         state = torch.full_like(columns[0], known[0], dtype=torch.long)
         position = (columns[0] >> shift).long()
         low = (1 << shift) - 1
-        for column, following in zip(columns, columns[1:], strict=False):
+        for column, following in pairwise(columns):
             key = (state << shift) + (column & low)
             seen = torch.bincount(key, minlength=len(states) << shift).nonzero()[:, 0].tolist()
             table = torch.zeros(len(states) << shift, dtype=torch.long)
@@ -87,6 +101,6 @@ class Edges:
                     known[after] = len(states)
                     states.append(after)
                 table[entry] = known[after]
-            state = table[key]
+            state = table.gather(0, key)
             lo, position = position, (following >> shift).long()
             yield lo, position, state

@@ -11,6 +11,7 @@ from regard.pattern.base import Atom, Pattern
 
 LONGEST = 10_000
 DEEPEST = 100
+DIGITS = 20
 
 # The words of the lectures for two of the values.
 WORDS = {"autoregressive": "causal", "sliding": "strided"}
@@ -151,6 +152,8 @@ class _Parser:
             self._fail(
                 f"expected a whole number, found {self.value!r}" if self.value else "expected a whole number"
             )
+        if len(self.value) > DIGITS:
+            self._fail(f"a number of more than {DIGITS} digits")
         out = int(self.value)
         self._next()
         return out
@@ -158,7 +161,7 @@ class _Parser:
     def _fail(self, what: str) -> NoReturn:
         # A long text is cut around the fault, so that text and caret fit one terminal line.
         left = max(0, self.start - 60)
-        shown = self.text[left : self.start + 20].replace("\n", " ")
+        shown = self.text[left : left + 80].replace("\n", " ")
         caret = " " * (self.start - left) + "^"
         names = ", ".join(sorted(Atom.registry))
         raise ValueError(f"{what}\n  {shown}\n  {caret}\npatterns: {names}")

@@ -14,7 +14,8 @@ from regard.pattern.sweep import Edges
 if TYPE_CHECKING:
     from regard.pattern.base import Atom, Pattern
 
-CHUNK = 1024  # query tiles at a time
+CHUNK = 1024  # query tiles at a time, to begin with
+SPARSE = 1 << 20  # tiles per chunk below which chunks grow
 DENSE = 1 << 24  # cells looked at at a time, where only looking helps
 
 EMPTY, PARTIAL, FULL, UNSURE = range(4)
@@ -174,8 +175,10 @@ def _by_sweep(pattern: Pattern, n: int, m: int, size: int) -> States:
     atoms, key_tiles = pattern.atoms(), -(-m // size)
     sweep = _TileSweep(pattern, atoms)
     out: States = ([], [], [])
-    for start in range(0, -(-n // size), CHUNK):
-        row = torch.arange(start, min(start + CHUNK, -(-n // size)))
+    start, chunk, count = 0, CHUNK, -(-n // size)
+    while start < count:
+        row = torch.arange(start, min(start + chunk, count))
+        start += chunk
         q0 = row * size + m - n
         q1 = (q0 + size).clamp(max=m)
         rows, columns, kinds = sweep.rows(q0, q1, m, size, key_tiles)
@@ -188,6 +191,8 @@ def _by_sweep(pattern: Pattern, n: int, m: int, size: int) -> States:
         out[0].append(row[rows[order]].int())
         out[1].append(columns[order].int())
         out[2].append(kinds[order].to(torch.int8))
+        if len(rows) < SPARSE:  # few tiles so far: larger chunks cost little memory and save time
+            chunk *= 2
     return out
 
 
@@ -279,20 +284,29 @@ def _join(groups: list[int]) -> int:
 
 def _look(pattern: Pattern, atoms: list[Atom], q0: Tensor, k0: Tensor, m: int, size: int) -> Tensor:
     """The states of the tiles at (q0, k0), by looking at one of each kind cell by cell."""
-    height, width = (m - q0).clamp(max=size), (m - k0).clamp(max=size)
-    kind = torch.zeros_like(q0)
-    for key in [height, width, *(key for atom in atoms for key in atom.tile_key(q0, k0, size))]:
-        # Rank after each number: the pairs seen so far stay few, so that the next product cannot overflow.
-        kind = torch.unique(kind * (int(key.max() - key.min()) + 1) + key - key.min(), return_inverse=True)[1]
-    first = torch.full((int(kind.max()) + 1,), len(kind))
-    first.scatter_reduce_(0, kind, torch.arange(len(kind)), "amin")
-    cell = torch.arange(size)
+    kind, first = alike(atoms, q0, k0, m, size)
     verdicts = []
     for part in first.split(max(1, DENSE // size**2)):
-        q = (q0[part, None] + cell)[:, :, None]
-        k = (k0[part, None] + cell)[:, None, :]
-        exists = (cell < height[part, None])[:, :, None] & (cell < width[part, None])[:, None, :]
-        seen = pattern.allows(q, k)
+        seen, exists = cells(pattern, q0[part], k0[part], m, size)
         some, every = (seen & exists).any((1, 2)), (seen | ~exists).all((1, 2))
         verdicts.append(torch.where(every, FULL, torch.where(some, PARTIAL, EMPTY)))
     return torch.cat(verdicts)[kind]
+
+
+def alike(atoms: list[Atom], q0: Tensor, k0: Tensor, m: int, size: int) -> tuple[Tensor, Tensor]:
+    """(the kind of each tile at (q0, k0), the first tile of each kind); tiles of a kind are equal."""
+    kind = torch.zeros_like(q0)
+    ragged = [(m - q0).clamp(max=size), (m - k0).clamp(max=size)]
+    for key in [*ragged, *(key for atom in atoms for key in atom.tile_key(q0, k0, size))]:
+        # Rank after each number: the pairs seen so far stay few, so that the next product cannot overflow.
+        kind = torch.unique(kind * (int(key.max() - key.min()) + 1) + key - key.min(), return_inverse=True)[1]
+    first = torch.full((int(kind.max()) + 1,), len(kind))
+    return kind, first.scatter_reduce_(0, kind, torch.arange(len(kind)), "amin")
+
+
+def cells(pattern: Pattern, q0: Tensor, k0: Tensor, m: int, size: int) -> tuple[Tensor, Tensor]:
+    """What the tiles at (q0, k0) allow, and which of their cells exist: bool (tiles, size, size) each."""
+    cell = torch.arange(size)
+    q, k = (q0[:, None] + cell)[:, :, None], (k0[:, None] + cell)[:, None, :]
+    exists = (q < m) & (k < m)
+    return pattern.allows(q, k).expand(exists.shape), exists

@@ -147,9 +147,9 @@ def plan(dtype: torch.dtype, rows: int, cols: int, width: int) -> dict[str, int 
     H = max(16, triton.next_power_of_2(width))
     M = min(64, max(16, triton.next_power_of_2(min(rows, cols))))
     if dtype == torch.float32:
-        return _blocks(H, M, min(H, 64), min(H, 32), "tf32x3", warps=8)
+        return _blocks(H, M, min(H, 128), min(H, 32), "tf32x3", warps=8)
     if H <= 128:
-        return _blocks(H, M, H, H, "ieee", warps=4)
+        return _blocks(H, M, H, H, "ieee", warps=8)
     return _blocks(H, M, 64, 64, "ieee", warps=4)
 
 

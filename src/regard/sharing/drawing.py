@@ -64,7 +64,7 @@ def cells(matrix: Any, *, latex: bool = False) -> list[list[str]]:
     if not hasattr(matrix, "tolist") or len(getattr(matrix, "shape", ())) != 2:
         raise ValueError(f"matrix must be a tensor or a sympy matrix, got {type(matrix).__name__}")
     if latex:
-        import sympy  # noqa: PLC0415 - torch brings it, but only names need it
+        import sympy
 
         return [[str(sympy.latex(entry)) for entry in row] for row in matrix.tolist()]
     return [[str(entry) for entry in row] for row in matrix.tolist()]

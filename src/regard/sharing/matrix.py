@@ -132,7 +132,7 @@ def _flatten(kernel: object) -> tuple[list[object], tuple[int, ...]]:
 
 
 def _symbolic(leaves: list[object], entries: Entries) -> Any:
-    import sympy  # noqa: PLC0415 - torch brings it, but only names need it
+    import sympy
 
     symbols = [sympy.Symbol(leaf) if isinstance(leaf, str) else sympy.sympify(leaf) for leaf in leaves]
     matrix = sympy.zeros(*entries.shape)

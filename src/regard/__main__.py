@@ -1,0 +1,6 @@
+"""`python -m regard` is the command `regard`."""
+
+from regard.cli.main import run
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,76 @@
+"""The command `regard`: its verbs, and errors as one line with exit code 2."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from regard import __version__
+from regard.cli.bench import bench
+from regard.cli.count import count
+from regard.cli.draw import draw
+from regard.cli.tour import tour
+
+app = typer.Typer(
+    name="regard",
+    help="Sequence models you can see, count and run.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+app.command()(draw)
+app.command()(count)
+app.command()(tour)
+app.command()(bench)
+
+# Some versions of Typer bring their own copy of click; of its errors they export this one, two levels below
+# the common ClickException.
+Fault: type[Exception] = typer.BadParameter.__mro__[2]
+
+
+@app.callback(invoke_without_command=True)
+def _options(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    if version:
+        print(__version__)
+    elif context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and give its exit code.
+
+    >>> main(["count", "strided(3)", "-n", "16", "--json"])  # doctest: +ELLIPSIS
+    {"pattern": "strided(3)", "n": 16, "m": 16, "pairs": 58, ...}
+    0
+    """
+    try:
+        arguments = sys.argv[1:] if arguments is None else arguments
+        code = app(args=list(arguments), prog_name="regard", standalone_mode=False)
+        sys.stdout.flush()
+    except Fault as error:
+        return _fail(error.format_message())  # type: ignore[attr-defined]
+    except BrokenPipeError:  # a reader such as `head` has had enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (ValueError, ImportError, OSError) as error:
+        return _fail(str(error))
+    except (KeyboardInterrupt, typer.Abort):
+        return 130
+    return code if isinstance(code, int) else 0
+
+
+def _fail(message: str) -> int:
+    print(f"error: {message}", file=sys.stderr)
+    return 2
+
+
+def run() -> None:
+    """The entry point of the installed command."""
+    sys.exit(main())

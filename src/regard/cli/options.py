@@ -1,0 +1,53 @@
+"""Options that several verbs share, and how their texts are read."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Annotated, Any
+
+import typer
+
+UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20}
+
+PatternText = Annotated[
+    str,
+    typer.Argument(
+        metavar="PATTERN", help="For example 'strided(128) | global(4) & causal'.", show_default=False
+    ),
+]
+Queries = Annotated[
+    str, typer.Option("-n", metavar="N", help="How many queries; 64k is 65,536 and 1M is 1,048,576.")
+]
+Keys = Annotated[
+    str | None,
+    typer.Option(
+        "-m",
+        metavar="M",
+        help="How many keys, if more: the queries are the last N of them.",
+        show_default=False,
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+
+
+def length(name: str, text: str) -> int:
+    """A number of positions, with k for 1,024 and M for 1,048,576.
+
+    >>> length("n", "64k")
+    65536
+    """
+    match = re.fullmatch(r"(\d{1,12})([kKmM]?)", text.replace(",", "").replace("_", ""))
+    if match is None:
+        raise ValueError(f"{name} must be a whole number such as 4096, 64k or 1M, got {name}={text!r}")
+    return int(match[1]) * UNITS[match[2].lower()]
+
+
+def lengths(queries: str, keys: str | None) -> tuple[int, int | None]:
+    """N and M as numbers."""
+    return length("n", queries), None if keys is None else length("m", keys)
+
+
+def print_json(found: dict[str, Any]) -> None:
+    """One line of JSON, as every verb prints it."""
+    print(json.dumps(found, ensure_ascii=False))

@@ -1,0 +1,81 @@
+import subprocess
+import sys
+
+import pytest
+
+import regard
+from regard.cli.main import app, main
+
+VERBS = [command.name or command.callback.__name__ for command in app.registered_commands]
+
+
+def test_the_verbs():
+    assert {"draw", "count", "tour"} <= set(VERBS)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_help_shows_an_example(verb, capsys):
+    assert main([verb, "--help"]) == 0
+    out = capsys.readouterr().out
+    assert f"Example: regard {verb}" in out
+    assert "--json" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["count"], "Missing argument 'PATTERN'"),
+        (["nonsense"], "No such command 'nonsense'"),
+        (["count", "causal", "--nonsense"], "No such option: --nonsense"),
+        (["count", "causal", "-n"], "requires an argument"),
+        (["count", "causal", "-n", "many"], "n must be a whole number such as 4096, 64k or 1M, got n='many'"),
+        (["count", "causal", "-n", "4", "-m", "3"], "n ≤ m is needed, got n=4, m=3"),
+        (["count", "documents((2, 3))", "-n", "6"], "covers 5 positions, got n=6"),
+        (["draw", "causal", "--out", "picture.gif"], "out must end in .svg or .png, got out='picture.gif'"),
+        (["draw", "causal", "--out", "no/such/folder/picture.svg"], "No such file or directory"),
+    ],
+)
+def test_errors_are_one_line_with_exit_code_2(arguments, message, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("error: ")
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_a_fault_in_a_pattern_is_shown_with_its_caret(capsys):
+    assert main(["count", "causal & strid(3)"]) == 2
+    first, shown, caret, names, end = capsys.readouterr().err.split("\n")
+    assert first == "error: no pattern is called 'strid'; did you mean 'strided'?"
+    assert shown == "  causal & strid(3)"
+    assert caret == "           ^"
+    assert names.startswith("patterns: axial, ")
+    assert end == ""
+
+
+def test_without_a_verb_there_is_help(capsys):
+    assert main([]) == 0
+    assert "Usage: regard" in capsys.readouterr().out
+
+
+def test_version(capsys):
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out.strip() == regard.__version__
+
+
+def test_as_a_module_and_without_a_traceback():
+    command = [sys.executable, "-m", "regard", "count", "strided(-1)", "-n", "4"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("error: back must be at least 0, got back=-1\n")
+    assert "Traceback" not in done.stderr
+
+
+def test_a_reader_that_stops_early_is_no_error():
+    command = f"{sys.executable} -m regard draw causal -n 90 | head -1"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+    assert done.stdout.startswith("#...")
+    assert done.stderr == ""

@@ -1,0 +1,62 @@
+"""The wheel builds, installs into a clean environment and runs."""
+
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+def call(*command: object, cwd: Path) -> str:
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL"))}
+    done = subprocess.run(
+        list(map(str, command)), cwd=cwd, env=clean, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("wheel")
+    call(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, ROOT, cwd=folder)
+    (found,) = folder.glob("regard-*.whl")
+    return found
+
+
+def test_it_holds_the_package_and_nothing_else(wheel):
+    names = zipfile.ZipFile(wheel).namelist()
+    assert {"regard/py.typed", "regard/pattern/base.py", "regard/cli/main.py"} <= set(names)
+    assert any(name.endswith("licenses/LICENSE") for name in names)
+    assert {name.partition("/")[0].partition("-")[0] for name in names} == {"regard"}
+
+
+def test_it_installs_and_runs(wheel, tmp_path):
+    venv.create(tmp_path / "clean", with_pip=False)
+    python = tmp_path / "clean" / ("Scripts" if os.name == "nt" else "bin") / "python"
+    site = Path(
+        call(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd=tmp_path).strip()
+    )
+    # Dependencies come from this environment: a plain path entry does not follow its editable installs.
+    (site / "dependencies.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
+    pip = [sys.executable, "-m", "pip", "--python", python, "install", "--no-deps", "--no-index", "--quiet"]
+    call(*pip, wheel, cwd=tmp_path)
+    where = call(python, "-c", "import regard.pattern; print(regard.pattern.__file__)", cwd=tmp_path)
+    assert Path(where).is_relative_to(site)
+    found = json.loads(
+        call(python.with_name("regard"), "count", "strided(3)", "-n", "16", "--json", cwd=tmp_path)
+    )
+    assert found["pairs"] == 58
+    assert (
+        json.loads(call(python, "-m", "regard", "count", "causal", "-n", "4", "--json", cwd=tmp_path))[
+            "pairs"
+        ]
+        == 10
+    )
