@@ -3,8 +3,6 @@
 import re
 from pathlib import Path
 
-import pytest
-
 from regard.pattern import parse
 
 ROOT = Path(__file__).parents[1]
@@ -16,12 +14,13 @@ def test_there_are_blocks():
     assert BLOCKS
 
 
-@pytest.mark.parametrize("block", BLOCKS)
-def test_a_block_runs_and_prints_what_it_says(block, capsys):
-    exec(compile(block, "README.md", "exec"), {"__name__": "readme"})
-    printed = capsys.readouterr().out
-    for said in re.findall(r"print\(.*#.*: (\d+)", block):
-        assert said in printed
+def test_the_blocks_run_in_order_and_print_what_they_say(capsys):
+    names: dict[str, object] = {"__name__": "readme"}  # a reader types them into one session
+    for block in BLOCKS:
+        exec(compile(block, "README.md", "exec"), names)
+        printed = capsys.readouterr().out
+        for said in re.findall(r"print\(.*#.*: (\d+)", block):
+            assert said in printed
 
 
 def test_the_picture_is_the_one_the_project_draws():
@@ -42,6 +41,7 @@ def test_commands_of_the_readme_run(tmp_path, monkeypatch, capsys):
 
     monkeypatch.chdir(tmp_path)
     commands = re.findall(r"^regard (.+)$", README, re.MULTILINE)
-    assert commands
-    for command in commands:
-        assert main(split(command)) == 0, capsys.readouterr().err
+    quick = [command for command in commands if not command.startswith("bench")]  # it has tests of its own
+    assert quick
+    for command in quick:
+        assert main(split(command, comments=True)) == 0, capsys.readouterr().err
