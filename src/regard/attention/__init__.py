@@ -1,0 +1,23 @@
+"""From scores to outputs: attention over a pattern, its linear form, and the two forms of the lectures."""
+
+from regard.attention.bias import DistanceBias
+from regard.attention.engine import BACKENDS, Choice, attend, choose
+from regard.attention.flex import block_mask
+from regard.attention.lectures import pooled_attend, self_attend
+from regard.attention.linear import linear_attend
+from regard.attention.linear_features import elu1, identity, relu
+
+__all__ = [
+    "BACKENDS",
+    "Choice",
+    "DistanceBias",
+    "attend",
+    "block_mask",
+    "choose",
+    "elu1",
+    "identity",
+    "linear_attend",
+    "pooled_attend",
+    "relu",
+    "self_attend",
+]

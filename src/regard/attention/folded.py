@@ -1,0 +1,80 @@
+"""Windows, blocks and residue classes folded into the batch: many short problems in place of a long one."""
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+from regard.attention import chunked
+from regard.attention.problem import Problem
+from regard.attention.sdpa import attend as attend_short
+from regard.attention.shape import shape_of
+from regard.pattern import Causal, Full, Strided
+
+
+def refuses(problem: Problem) -> str | None:
+    """Why the problem cannot be folded, or None."""
+    shape = shape_of(problem.pattern)
+    _, _, _, N, M = problem.sizes
+    if shape is None or shape.documents is not None or (shape.window is None and shape.step == 1):
+        return f"{problem.pattern} has no windows or residue classes to fold"
+    if shape.window is not None and shape.back is not None:
+        return f"{problem.pattern} is a band inside windows"
+    if N != M:
+        return f"the queries start inside a window, N={N}, M={M}"
+    if not problem.plain:
+        return "bias and segments are not cut into windows"
+    if shape.step > 1 and problem.query.device.type != "cpu":
+        return "residue classes are folded inside the CUDA kernel"
+    return None
+
+
+def attend(problem: Problem) -> Tensor:
+    """The output, from one call on the folded batch and one on what is left over."""
+    shape = shape_of(problem.pattern)
+    assert shape is not None
+    if shape.window is not None:
+        return _windows(problem, shape.window, shape.causal)
+    assert shape.back is not None
+    return _residues(problem, shape.step, shape.back)
+
+
+def _windows(problem: Problem, window: int, causal: bool) -> Tensor:
+    B, H, G, N, _ = problem.sizes
+    whole = N // window * window
+    pattern = Causal() if causal else Full()
+
+    def part(lo: int, hi: int, size: int) -> Tensor:
+        # B H n D -> B·H n/size size D; the windows take the place of heads.
+        q, k, v = (
+            (x if x.shape[1] == H else x.repeat_interleave(H // G, 1))[:, :, lo:hi].reshape(
+                B * H, -1, size, x.shape[3]
+            )
+            for x in (problem.query, problem.key, problem.value)
+        )
+        out = attend_short(Problem(q, k, v, pattern, problem.scale))
+        return out.reshape(B, H, hi - lo, -1)
+
+    if whole == N:
+        return part(0, N, window)
+    rest = part(whole, N, N - whole)
+    return rest if whole == 0 else torch.cat([part(0, whole, window), rest], 2)
+
+
+def _residues(problem: Problem, step: int, back: int) -> Tensor:
+    """Every step-th position on its own is a band; positions added at the end are seen by no real query."""
+    B, H, _, N, _ = problem.sizes
+    tall = -(-N // step)
+
+    def fold(x: Tensor) -> Tensor:
+        # B H n D -> B·step H n/step D
+        x = pad(x, (0, 0, 0, tall * step - N))
+        return (
+            x.unflatten(2, (tall, step))
+            .permute(0, 3, 1, 2, 4)
+            .reshape(B * step, x.shape[1], tall, x.shape[3])
+        )
+
+    q, k, v = (fold(x) for x in (problem.query, problem.key, problem.value))
+    out = chunked.attend(Problem(q, k, v, Strided(back=back), problem.scale))
+    out = out.unflatten(0, (B, step)).permute(0, 2, 3, 1, 4).reshape(B, H, tall * step, -1)
+    return out[:, :, :N]

@@ -1,0 +1,108 @@
+"""Any pattern by its non-empty tiles, gathered for each tile of queries. CPU."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+
+import torch
+from torch import Tensor
+
+from regard.attention import blocks_cpu
+from regard.attention.blocks_cpu import Part, Plan
+from regard.attention.problem import Problem
+from regard.pattern import Pattern
+
+TILE = 64
+LARGEST = 1 << 24  # numbers of a mask held at a time
+KEPT = 1 << 26  # bytes of masks kept for the next call
+
+
+def refuses(problem: Problem) -> str | None:
+    """Why the problem cannot be gathered, or None."""
+    if problem.query.device.type != "cpu":
+        return f"it runs on a CPU, the query is on {problem.query.device}"
+    if isinstance(problem.bias, Tensor):
+        return "a bias tensor is not cut into tiles"
+    return None
+
+
+@dataclass(frozen=True)
+class Group:
+    """Query tiles that look at about equally many key tiles; −1 fills up a shorter list."""
+
+    rows: Tensor
+    keys: Tensor  # (rows, wide)
+
+
+def attend(problem: Problem) -> Tensor:
+    """The output, in time and memory that follow the tiles that hold anything."""
+    _, _, _, N, M = problem.sizes
+    if 0 in (problem.query.numel(), problem.key.numel(), problem.value.numel()):
+        from regard.attention import sdpa
+
+        return sdpa.attend(problem)
+    if problem.plain:
+        heads = problem.sizes[1] // problem.sizes[2]
+        parts = _cached(problem.pattern, N, M, heads, problem.query.dtype)
+        if parts is not None:
+            return blocks_cpu.attend(problem, Plan(TILE, 0, -M % TILE, lambda: parts))
+    return blocks_cpu.attend(problem, Plan(TILE, 0, -M % TILE, lambda: _parts(problem)))
+
+
+@lru_cache(maxsize=64)
+def groups(pattern: Pattern, n: int, m: int) -> tuple[Group, ...]:
+    """The query tiles sorted by how many key tiles they need, cut where that number grows by an eighth."""
+    tiles = pattern.tiles(n, m, TILE)
+    count = -(-n // TILE)
+    row = torch.cat(
+        [
+            torch.repeat_interleave(torch.arange(count), o.diff())
+            for o in (tiles.full_offsets, tiles.partial_offsets)
+        ]
+    )
+    column = torch.cat([tiles.full_columns, tiles.partial_columns]).long()
+    order = torch.argsort(row * tiles.shape[1] + column)
+    row, column = row[order], column[order]
+    needs = torch.bincount(row, minlength=count)
+    start = needs.cumsum(0) - needs
+    by_need = torch.argsort(needs, stable=True)
+    by_need = by_need[needs[by_need] > 0]
+    out = []
+    while len(by_need):
+        wide = int(needs[by_need[-1]])
+        chosen = by_need[needs[by_need] > wide - max(1, wide // 8)]
+        by_need = by_need[: len(by_need) - len(chosen)]
+        rows = chosen.sort().values
+        offset = torch.arange(wide)
+        keys = column[(start[rows, None] + offset).clamp(max=len(column) - 1)]
+        out.append(Group(rows, torch.where(offset < needs[rows, None], keys, -1)))
+    return tuple(out)
+
+
+@lru_cache(maxsize=8)
+def _cached(pattern: Pattern, n: int, m: int, heads: int, dtype: torch.dtype) -> tuple[Part, ...] | None:
+    """The parts with their masks, where those are small enough to keep."""
+    size = sum(group.keys.numel() for group in groups(pattern, n, m)) * TILE * TILE * 4 * heads
+    if size > KEPT:
+        return None
+    like = torch.empty(1, heads, n, 1, dtype=dtype)
+    key = torch.empty(1, 1, m, 1, dtype=dtype)
+    return tuple(_parts(Problem(like, key, key, pattern, 1.0)))
+
+
+def _parts(problem: Problem) -> Iterable[Part]:
+    B, H, G, N, M = problem.sizes
+    cell = torch.arange(TILE)
+    for group in groups(problem.pattern, N, M):
+        each = group.keys.shape[1] * TILE * TILE * (H // G if problem.bias is None else H)
+        each *= 1 if problem.segments is None else B
+        step = max(1, LARGEST // each)
+        for first in range(0, len(group.rows), step):
+            rows, keys = group.rows[first : first + step], group.keys[first : first + step]
+            q = rows[:, None] * TILE + cell + M - N
+            k = keys[:, :, None] * TILE + cell
+            k = torch.where((keys[:, :, None] >= 0) & (k < M), k, -1).flatten(1)
+            mask, seen = blocks_cpu.masks(problem, q, k)
+            yield Part(rows, keys.clamp(min=0), keys.shape[1], mask, seen)

@@ -1,0 +1,453 @@
+"""Triton kernels: attention over a band, a window, segments, or a list of tiles, forward and backward.
+
+Rows are queries and columns keys. A kernel visits only column tiles that can hold an allowed pair. Which
+those are comes either from arithmetic (`back`, `window`, causal or not, segment bounds) or from the tile
+lists of a `TileMap`, whose partial tiles carry their mask as bytes. Scores are kept in base 2.
+"""
+
+import triton
+import triton.language as tl
+
+# A hidden score is so far below the lowest running maximum that its weight is exactly zero, and both are
+# finite: a row whose first tiles are all masked needs no branch and meets no NaN.
+HIDDEN = tl.constexpr(-1.0e30)
+LOWEST = tl.constexpr(-1.0e20)
+NEVER = tl.constexpr(1.0e30)  # the normaliser of a row without keys: its weights vanish in the backward pass
+
+
+@triton.jit
+def _columns(q0, q1, M, gap, back, window, CAUSAL: tl.constexpr, BACK: tl.constexpr, WINDOW: tl.constexpr):
+    """Columns [lo, hi) that some row of q0 ≤ q < q1 sees, and [every, until) that all of them see."""
+    lo, every, hi, until = 0, 0, M, M
+    if BACK:
+        lo, every = tl.maximum(lo, q0 - back), tl.maximum(every, q1 - 1 - back)
+    if WINDOW:
+        lo = tl.maximum(lo, q0 // window * window)
+        every = tl.maximum(every, (q1 - 1) // window * window)
+        hi = tl.minimum(hi, ((q1 - 1) // window + 1) * window)
+        until = tl.minimum(until, (q0 // window + 1) * window)
+    if CAUSAL:
+        hi, until = tl.minimum(hi, q1 - gap), tl.minimum(until, q0 + 1 - gap)
+    return lo, every, until, hi
+
+
+@triton.jit
+def _rows(
+    k0, k1, first, last, gap, back, window, CAUSAL: tl.constexpr, BACK: tl.constexpr, WINDOW: tl.constexpr
+):
+    """Row positions [lo, hi) among [first, last) that may see some column of k0 ≤ k < k1."""
+    lo, hi = first, last
+    if CAUSAL:
+        lo = tl.maximum(lo, k0 + gap)
+    if BACK:
+        hi = tl.minimum(hi, k1 + back)
+    if WINDOW:
+        lo = tl.maximum(lo, k0 // window * window)
+        hi = tl.minimum(hi, ((k1 - 1) // window + 1) * window)
+    return lo, hi
+
+
+@triton.jit
+def _seen(q, k, q_segment, k_segment, M, gap, back, window,
+          CAUSAL: tl.constexpr, BACK: tl.constexpr, WINDOW: tl.constexpr, SEGMENTS: tl.constexpr):  # fmt: skip
+    """Which of the pairs (q broadcast with k) are allowed."""
+    if CAUSAL and BACK:
+        # One unsigned comparison for 0 ≤ q − k ≤ back; no band has a gap.
+        seen = (q - k).to(tl.uint32, bitcast=True) <= back.to(tl.uint32)
+    elif CAUSAL:
+        seen = k <= q - gap
+    elif BACK:
+        seen = q - k <= back
+    else:
+        seen = (q >= 0) & (k >= 0)
+    if WINDOW:
+        seen = seen & (q // window == k // window)
+    if SEGMENTS:
+        seen = seen & (q_segment == k_segment) & (k_segment >= 0)
+    if not CAUSAL:  # a causal row never reaches past the last key
+        seen = seen & (k < M)
+    return seen
+
+
+@triton.jit
+def _scores(a, b, q, k, q_segment, k_segment, mask_at, needed, scale, slope, M, gap, back, window,
+            CAUSAL: tl.constexpr, BACK: tl.constexpr, WINDOW: tl.constexpr, SEGMENTS: tl.constexpr,
+            SLOPES: tl.constexpr, MASKED: tl.constexpr, LISTED: tl.constexpr, PRECISION: tl.constexpr):  # fmt: skip
+    """Scores of a·b in base 2 / scale, hidden where not allowed; q and k are positions shaped to broadcast."""
+    s = tl.dot(a, b, input_precision=PRECISION)
+    if SLOPES:
+        s -= (slope / scale) * tl.abs(q - k).to(tl.float32)
+    if LISTED:
+        if MASKED:
+            seen = tl.load(mask_at) != 0
+            if SEGMENTS:
+                seen = seen & (q_segment == k_segment) & (k_segment >= 0)
+            s = tl.where(seen, s, HIDDEN)
+        elif SEGMENTS:
+            s = tl.where((q_segment == k_segment) & (k_segment >= 0), s, HIDDEN)
+    elif needed:  # one branch per tile keeps the loop in one piece, so that its loads stay pipelined
+        seen = _seen(q, k, q_segment, k_segment, M, gap, back, window, CAUSAL, BACK, WINDOW, SEGMENTS)
+        s = tl.where(seen, s, HIDDEN)
+    return s
+
+
+@triton.jit
+def _tile(pointer, stride, start, limit, width,
+          HEIGHT: tl.constexpr, WIDTH: tl.constexpr, PADDED: tl.constexpr, EVEN: tl.constexpr):  # fmt: skip
+    """HEIGHT × WIDTH of a matrix from row `start`; rows from `limit` and columns from `width` on read as zero."""
+    # The start moves one 64-bit base; the offsets inside the tile are 32 bits wide and the same in every turn.
+    row, column = tl.arange(0, HEIGHT), tl.arange(0, WIDTH)
+    at = pointer + (tl.full((), 0, tl.int64) + start) * stride + (row[:, None] * stride + column[None, :])
+    if PADDED:
+        return tl.load(at, mask=(row[:, None] < limit - start) & (column[None, :] < width), other=0.0)
+    if EVEN:
+        return tl.load(at)
+    return tl.load(at, mask=row[:, None] < limit - start, other=0.0)
+
+
+@triton.jit
+def _put(pointer, stride, start, limit, width, values,
+         HEIGHT: tl.constexpr, WIDTH: tl.constexpr, PADDED: tl.constexpr, EVEN: tl.constexpr,
+         CHAINED: tl.constexpr):  # fmt: skip
+    """The inverse of `_tile`; chained, the values are added to what stands there."""
+    if CHAINED:
+        values += _tile(pointer, stride, start, limit, width, HEIGHT, WIDTH, PADDED, EVEN).to(tl.float32)
+    row, column = tl.arange(0, HEIGHT), tl.arange(0, WIDTH)
+    at = pointer + (tl.full((), 0, tl.int64) + start) * stride + (row[:, None] * stride + column[None, :])
+    values = values.to(pointer.dtype.element_ty)
+    if PADDED:
+        tl.store(at, values, mask=(row[:, None] < limit - start) & (column[None, :] < width))
+    elif EVEN:
+        tl.store(at, values)
+    else:
+        tl.store(at, values, mask=row[:, None] < limit - start)
+
+
+@triton.jit(do_not_specialize=["gap", "back", "window"])
+def forward(Q, K, V, O, LSE, SEGMENT, BOUNDS, SLOPE,
+            full_offsets, full_columns, partial_offsets, partial_columns, partial_masks, masks,
+            q_b, q_h, q_n, k_b, k_h, k_n, v_b, v_h, v_n, o_b, o_h, o_n,
+            scale, H, G, N, M, D, E, gap, back, window, step, tiles,
+            CAUSAL: tl.constexpr, BACK: tl.constexpr, WINDOW: tl.constexpr, SEGMENTS: tl.constexpr,
+            SLOPES: tl.constexpr, LISTED: tl.constexpr, SIZE: tl.constexpr,
+            ROWS: tl.constexpr, COLS: tl.constexpr, WIDTH: tl.constexpr, VALUE: tl.constexpr,
+            PADDED: tl.constexpr, EVEN: tl.constexpr, STEPPED: tl.constexpr, CHAINED: tl.constexpr,
+            PRECISION: tl.constexpr):  # fmt: skip
+    tile, z = tl.program_id(0) % tiles, tl.program_id(0) // tiles
+    residue, head = z % step, z // step  # a dilated pattern is one band per residue class
+    b, h = head // H, head % H
+    g = h // (H // G)
+    rows_here, keys_here = (N - residue + step - 1) // step, (M - residue + step - 1) // step
+    if STEPPED and tile * ROWS >= rows_here:  # classes differ by a row
+        return
+    Q += b.to(tl.int64) * q_b + h.to(tl.int64) * q_h + residue.to(tl.int64) * q_n
+    K += b.to(tl.int64) * k_b + g.to(tl.int64) * k_h + residue.to(tl.int64) * k_n
+    V += b.to(tl.int64) * v_b + g.to(tl.int64) * v_h + residue.to(tl.int64) * v_n
+    O += b.to(tl.int64) * o_b + h.to(tl.int64) * o_h + residue.to(tl.int64) * o_n
+    LSE += head.to(tl.int64) * N + residue
+
+    row = tile * ROWS + tl.arange(0, ROWS)
+    shift = keys_here - rows_here  # queries are the last rows
+    position = row + shift
+    q = _tile(Q, q_n * step, tile * ROWS, rows_here, D, ROWS, WIDTH, PADDED, EVEN)
+    q_segment, slope = 0, 0.0
+    if SEGMENTS:
+        q_segment = tl.load(SEGMENT + b * M + position, mask=row < rows_here, other=-1)[:, None]
+    if SLOPES:
+        slope = tl.load(SLOPE + h)
+    top = tl.full([ROWS], LOWEST, tl.float32)
+    total = tl.zeros([ROWS], tl.float32)
+    out = tl.zeros([ROWS, VALUE], tl.float32)
+    if CHAINED:  # go on from what the shape before has made
+        before = tl.load(LSE + row.to(tl.int64) * step, mask=row < rows_here, other=NEVER)
+        some = before < NEVER
+        top, total = tl.where(some, before, top), tl.where(some, 1.0, 0.0)
+        out = _tile(O, o_n * step, tile * ROWS, rows_here, E, ROWS, VALUE, PADDED, EVEN).to(tl.float32)
+
+    if LISTED:
+        inner: tl.constexpr = SIZE // COLS
+        listed = tile * ROWS // SIZE
+        # Full tiles need no mask; without the partial ones the loops stay free of branches.
+        first, last = tl.load(full_offsets + listed) * inner, tl.load(full_offsets + listed + 1) * inner
+        for e in range(first, last):
+            k0 = tl.load(full_columns + e // inner) * SIZE + e % inner * COLS
+            out, total, top = _absorb(
+                out, total, top, q, K, V, SEGMENT + b * M, k0, position, q_segment, masks, False, k_n * step, v_n * step,
+                scale, slope, keys_here, D, E, gap, back, window, CAUSAL, BACK, WINDOW, SEGMENTS, SLOPES,
+                False, True, COLS, WIDTH, VALUE, PADDED, EVEN, PRECISION)  # fmt: skip
+        first, last = tl.load(partial_offsets + listed) * inner, tl.load(partial_offsets + listed + 1) * inner
+        for e in range(first, last):
+            k0 = tl.load(partial_columns + e // inner) * SIZE + e % inner * COLS
+            mask_id = tl.load(partial_masks + e // inner).to(tl.int64)
+            corner = masks + (mask_id * SIZE + tile * ROWS % SIZE) * SIZE + e % inner * COLS
+            mask_at = corner + tl.arange(0, ROWS)[:, None] * SIZE + tl.arange(0, COLS)[None, :]
+            out, total, top = _absorb(
+                out, total, top, q, K, V, SEGMENT + b * M, k0, position, q_segment, mask_at, True, k_n * step, v_n * step,
+                scale, slope, keys_here, D, E, gap, back, window, CAUSAL, BACK, WINDOW, SEGMENTS, SLOPES,
+                True, True, COLS, WIDTH, VALUE, PADDED, EVEN, PRECISION)  # fmt: skip
+    else:
+        q1 = tl.minimum((tile + 1) * ROWS, rows_here) + shift
+        lo, every, until, hi = _columns(
+            tile * ROWS + shift, q1, keys_here, gap, back, window, CAUSAL, BACK, WINDOW
+        )
+        if SEGMENTS:
+            at = BOUNDS + (b * tiles + tile) * 2
+            lo, hi = tl.maximum(lo, tl.load(at)), tl.minimum(hi, tl.load(at + 1))
+        for k0 in range(lo // COLS * COLS, hi, COLS):
+            needed = (k0 < every) | (k0 + COLS > until) | SEGMENTS
+            out, total, top = _absorb(
+                out, total, top, q, K, V, SEGMENT + b * M, k0, position, q_segment, masks, needed, k_n * step, v_n * step,
+                scale, slope, keys_here, D, E, gap, back, window, CAUSAL, BACK, WINDOW, SEGMENTS, SLOPES,
+                False, False, COLS, WIDTH, VALUE, PADDED, EVEN, PRECISION)  # fmt: skip
+
+    empty = total == 0
+    total = tl.where(empty, 1.0, total)
+    out = out / total[:, None]
+    lse = tl.where(empty, NEVER, top + tl.log2(total))
+    _put(O, o_n * step, tile * ROWS, rows_here, E, out, ROWS, VALUE, PADDED, EVEN, False)
+    tl.store(LSE + row.to(tl.int64) * step, lse, mask=row < rows_here)
+
+
+@triton.jit
+def _absorb(out, total, top, q, K, V, SEGMENT, k0, position, q_segment, mask_at, needed, k_n, v_n,
+            scale, slope, M, D, E, gap, back, window,
+            CAUSAL: tl.constexpr, BACK: tl.constexpr, WINDOW: tl.constexpr, SEGMENTS: tl.constexpr,
+            SLOPES: tl.constexpr, MASKED: tl.constexpr, LISTED: tl.constexpr, COLS: tl.constexpr,
+            WIDTH: tl.constexpr, VALUE: tl.constexpr, PADDED: tl.constexpr, EVEN: tl.constexpr,
+            PRECISION: tl.constexpr):  # fmt: skip
+    """One tile of keys into the running softmax."""
+    column = k0 + tl.arange(0, COLS)
+    k = _tile(K, k_n, k0, M, D, COLS, WIDTH, PADDED, EVEN)
+    k_segment = 0
+    if SEGMENTS:
+        k_segment = tl.load(SEGMENT + column, mask=column < M, other=-1)[None, :]
+    s = _scores(q, tl.trans(k), position[:, None], column[None, :], q_segment, k_segment, mask_at, needed,
+                scale, slope, M, gap, back, window, CAUSAL, BACK, WINDOW, SEGMENTS, SLOPES, MASKED, LISTED, PRECISION)  # fmt: skip
+    new_top = tl.maximum(top, tl.max(s, 1) * scale)  # the scale is positive: one multiply-add per score
+    p = tl.exp2(s * scale - new_top[:, None])
+    shrink = tl.exp2(top - new_top)
+    total = total * shrink + tl.sum(p, 1)
+    v = _tile(V, v_n, k0, M, E, COLS, VALUE, PADDED, EVEN)
+    out = tl.dot(p.to(v.dtype), v, out * shrink[:, None], input_precision=PRECISION)
+    return out, total, new_top
+
+
+@triton.jit(do_not_specialize=["gap", "back", "window"])
+def backward_query(Q, K, V, O, DO, DQ, LSE, DELTA, SEGMENT, BOUNDS, SLOPE,
+                   full_offsets, full_columns, partial_offsets, partial_columns, partial_masks, masks,
+                   q_b, q_h, q_n, k_b, k_h, k_n, v_b, v_h, v_n, o_b, o_h, o_n, d_b, d_h, d_n,
+                   scale, H, G, N, M, D, E, gap, back, window, step, tiles,
+                   CAUSAL: tl.constexpr, BACK: tl.constexpr, WINDOW: tl.constexpr, SEGMENTS: tl.constexpr,
+                   SLOPES: tl.constexpr, LISTED: tl.constexpr, SIZE: tl.constexpr,
+                   ROWS: tl.constexpr, COLS: tl.constexpr, WIDTH: tl.constexpr, VALUE: tl.constexpr,
+                   PADDED: tl.constexpr, EVEN: tl.constexpr, STEPPED: tl.constexpr, CHAINED: tl.constexpr,
+                   PRECISION: tl.constexpr):  # fmt: skip
+    """dq, and delta = Σ do·o of each row for the other kernel; DQ and DELTA are contiguous."""
+    tile, z = tl.program_id(0) % tiles, tl.program_id(0) // tiles
+    residue, head = z % step, z // step
+    b, h = head // H, head % H
+    g = h // (H // G)
+    rows_here, keys_here = (N - residue + step - 1) // step, (M - residue + step - 1) // step
+    if STEPPED and tile * ROWS >= rows_here:  # classes differ by a row
+        return
+    Q += b.to(tl.int64) * q_b + h.to(tl.int64) * q_h + residue.to(tl.int64) * q_n
+    K += b.to(tl.int64) * k_b + g.to(tl.int64) * k_h + residue.to(tl.int64) * k_n
+    V += b.to(tl.int64) * v_b + g.to(tl.int64) * v_h + residue.to(tl.int64) * v_n
+    O += b.to(tl.int64) * o_b + h.to(tl.int64) * o_h + residue.to(tl.int64) * o_n
+    DO += b.to(tl.int64) * d_b + h.to(tl.int64) * d_h + residue.to(tl.int64) * d_n
+    DQ += (head.to(tl.int64) * N + residue) * D
+    LSE += head.to(tl.int64) * N + residue
+    DELTA += head.to(tl.int64) * N + residue
+
+    row = tile * ROWS + tl.arange(0, ROWS)
+    shift = keys_here - rows_here
+    position = row + shift
+    q = _tile(Q, q_n * step, tile * ROWS, rows_here, D, ROWS, WIDTH, PADDED, EVEN)
+    do = _tile(DO, d_n * step, tile * ROWS, rows_here, E, ROWS, VALUE, PADDED, EVEN)
+    o = _tile(O, o_n * step, tile * ROWS, rows_here, E, ROWS, VALUE, PADDED, EVEN)
+    delta = tl.sum(do.to(tl.float32) * o.to(tl.float32), 1)
+    tl.store(DELTA + row.to(tl.int64) * step, delta, mask=row < rows_here)
+    lse = tl.load(LSE + row.to(tl.int64) * step, mask=row < rows_here, other=NEVER)
+    q_segment, slope = 0, 0.0
+    if SEGMENTS:
+        q_segment = tl.load(SEGMENT + b * M + position, mask=row < rows_here, other=-1)[:, None]
+    if SLOPES:
+        slope = tl.load(SLOPE + h)
+    dq = tl.zeros([ROWS, WIDTH], tl.float32)
+
+    if LISTED:
+        inner: tl.constexpr = SIZE // COLS
+        listed = tile * ROWS // SIZE
+        first, last = tl.load(full_offsets + listed) * inner, tl.load(full_offsets + listed + 1) * inner
+        for e in range(first, last):
+            k0 = tl.load(full_columns + e // inner) * SIZE + e % inner * COLS
+            dq = _absorb_dq(dq, q, do, lse, delta, K, V, SEGMENT + b * M, k0, position, q_segment, masks, False,
+                            k_n * step, v_n * step, scale, slope, keys_here, D, E, gap, back, window,
+                            CAUSAL, BACK, WINDOW, SEGMENTS, SLOPES, False, True, COLS, WIDTH, VALUE,
+                            PADDED, EVEN, PRECISION)  # fmt: skip
+        first, last = tl.load(partial_offsets + listed) * inner, tl.load(partial_offsets + listed + 1) * inner
+        for e in range(first, last):
+            k0 = tl.load(partial_columns + e // inner) * SIZE + e % inner * COLS
+            mask_id = tl.load(partial_masks + e // inner).to(tl.int64)
+            corner = masks + (mask_id * SIZE + tile * ROWS % SIZE) * SIZE + e % inner * COLS
+            mask_at = corner + tl.arange(0, ROWS)[:, None] * SIZE + tl.arange(0, COLS)[None, :]
+            dq = _absorb_dq(dq, q, do, lse, delta, K, V, SEGMENT + b * M, k0, position, q_segment, mask_at, True,
+                            k_n * step, v_n * step, scale, slope, keys_here, D, E, gap, back, window,
+                            CAUSAL, BACK, WINDOW, SEGMENTS, SLOPES, True, True, COLS, WIDTH, VALUE,
+                            PADDED, EVEN, PRECISION)  # fmt: skip
+    else:
+        q1 = tl.minimum((tile + 1) * ROWS, rows_here) + shift
+        lo, every, until, hi = _columns(
+            tile * ROWS + shift, q1, keys_here, gap, back, window, CAUSAL, BACK, WINDOW
+        )
+        if SEGMENTS:
+            at = BOUNDS + (b * tiles + tile) * 2
+            lo, hi = tl.maximum(lo, tl.load(at)), tl.minimum(hi, tl.load(at + 1))
+        for k0 in range(lo // COLS * COLS, hi, COLS):
+            needed = (k0 < every) | (k0 + COLS > until) | SEGMENTS
+            dq = _absorb_dq(dq, q, do, lse, delta, K, V, SEGMENT + b * M, k0, position, q_segment, masks, needed,
+                            k_n * step, v_n * step, scale, slope, keys_here, D, E, gap, back, window,
+                            CAUSAL, BACK, WINDOW, SEGMENTS, SLOPES, False, False, COLS, WIDTH, VALUE,
+                            PADDED, EVEN, PRECISION)  # fmt: skip
+    dq *= scale * 0.6931471805599453  # from base 2 back to e
+    _put(DQ, D * step, tile * ROWS, rows_here, D, dq, ROWS, WIDTH, PADDED, EVEN, CHAINED)
+
+
+@triton.jit
+def _absorb_dq(dq, q, do, lse, delta, K, V, SEGMENT, k0, position, q_segment, mask_at, needed, k_n, v_n,
+               scale, slope, M, D, E, gap, back, window,
+               CAUSAL: tl.constexpr, BACK: tl.constexpr, WINDOW: tl.constexpr, SEGMENTS: tl.constexpr,
+               SLOPES: tl.constexpr, MASKED: tl.constexpr, LISTED: tl.constexpr, COLS: tl.constexpr,
+               WIDTH: tl.constexpr, VALUE: tl.constexpr, PADDED: tl.constexpr, EVEN: tl.constexpr,
+               PRECISION: tl.constexpr):  # fmt: skip
+    """One tile of keys into dq."""
+    column = k0 + tl.arange(0, COLS)
+    k = _tile(K, k_n, k0, M, D, COLS, WIDTH, PADDED, EVEN)
+    v = _tile(V, v_n, k0, M, E, COLS, VALUE, PADDED, EVEN)
+    k_segment = 0
+    if SEGMENTS:
+        k_segment = tl.load(SEGMENT + column, mask=column < M, other=-1)[None, :]
+    s = _scores(q, tl.trans(k), position[:, None], column[None, :], q_segment, k_segment, mask_at, needed,
+                scale, slope, M, gap, back, window, CAUSAL, BACK, WINDOW, SEGMENTS, SLOPES, MASKED, LISTED, PRECISION)  # fmt: skip
+    p = tl.exp2(s * scale - lse[:, None])
+    dp = tl.dot(do, tl.trans(v), input_precision=PRECISION)
+    ds = p * (dp - delta[:, None])
+    return tl.dot(ds.to(k.dtype), k, dq, input_precision=PRECISION)
+
+
+@triton.jit(do_not_specialize=["gap", "back", "window"])
+def backward_key(Q, K, V, DO, DK, DV, LSE, DELTA, SEGMENT, BOUNDS, SLOPE,
+                 pieces, full_rows, SHARED_DK, partial_rows, partial_masks, masks, SHARED_DV, slots,
+                 q_b, q_h, q_n, k_b, k_h, k_n, v_b, v_h, v_n, d_b, d_h, d_n,
+                 scale, H, G, N, M, D, E, gap, back, window, step, tiles,
+                 CAUSAL: tl.constexpr, BACK: tl.constexpr, WINDOW: tl.constexpr, SEGMENTS: tl.constexpr,
+                 SLOPES: tl.constexpr, LISTED: tl.constexpr, SIZE: tl.constexpr,
+                 ROWS: tl.constexpr, COLS: tl.constexpr, WIDTH: tl.constexpr, VALUE: tl.constexpr,
+                 PADDED: tl.constexpr, EVEN: tl.constexpr, STEPPED: tl.constexpr, CHAINED: tl.constexpr,
+                 PRECISION: tl.constexpr):  # fmt: skip
+    """dk and dv of one tile of keys, over all query heads of its group; DK and DV are contiguous."""
+    tile, z = tl.program_id(0) % tiles, tl.program_id(0) // tiles
+    residue, group = z % step, z // step
+    b, g = group // G, group % G
+    rows_here, keys_here = (N - residue + step - 1) // step, (M - residue + step - 1) // step
+    if STEPPED and tile * COLS >= keys_here:  # classes differ by a row
+        return
+    first_key, slot = tile * COLS, -1
+    if LISTED:
+        # A piece is (key tile, full from, to, partial from, to, slot or −1): long lists are cut into several.
+        piece = pieces + tile // (SIZE // COLS) * 6
+        first_key = tl.load(piece) * SIZE + tile % (SIZE // COLS) * COLS
+        slot = tl.load(piece + 5)
+    K += b.to(tl.int64) * k_b + g.to(tl.int64) * k_h + residue.to(tl.int64) * k_n
+    V += b.to(tl.int64) * v_b + g.to(tl.int64) * v_h + residue.to(tl.int64) * v_n
+    column = first_key + tl.arange(0, COLS)
+    shift = keys_here - rows_here
+    k = _tile(K, k_n * step, first_key, keys_here, D, COLS, WIDTH, PADDED, EVEN)
+    v = _tile(V, v_n * step, first_key, keys_here, E, COLS, VALUE, PADDED, EVEN)
+    k_segment = 0
+    if SEGMENTS:
+        k_segment = tl.load(SEGMENT + b * M + column, mask=column < keys_here, other=-1)[:, None]
+    dk = tl.zeros([COLS, WIDTH], tl.float32)
+    dv = tl.zeros([COLS, VALUE], tl.float32)
+    for member in range(H // G):
+        h = g * (H // G) + member
+        at_q = Q + b.to(tl.int64) * q_b + h.to(tl.int64) * q_h + residue.to(tl.int64) * q_n
+        at_do = DO + b.to(tl.int64) * d_b + h.to(tl.int64) * d_h + residue.to(tl.int64) * d_n
+        at_lse = LSE + (b * H + h).to(tl.int64) * N + residue
+        at_delta = DELTA + (b * H + h).to(tl.int64) * N + residue
+        slope = 0.0
+        if SLOPES:
+            slope = tl.load(SLOPE + h)
+        if LISTED:
+            inner: tl.constexpr = SIZE // ROWS
+            first, last = tl.load(piece + 1) * inner, tl.load(piece + 2) * inner
+            for e in range(first, last):
+                r0 = tl.load(full_rows + e // inner) * SIZE + e % inner * ROWS
+                dk, dv = _absorb_dkv(dk, dv, k, v, at_q, at_do, at_lse, at_delta, SEGMENT + b * M, r0, shift, column,
+                                     k_segment, masks, False, q_n, d_n, step, scale, slope, rows_here, keys_here,
+                                     D, E, gap, back, window, CAUSAL, BACK, WINDOW, SEGMENTS, SLOPES, False, True, ROWS,
+                                     WIDTH, VALUE, PADDED, EVEN, PRECISION)  # fmt: skip
+            first, last = tl.load(piece + 3) * inner, tl.load(piece + 4) * inner
+            for e in range(first, last):
+                r0 = tl.load(partial_rows + e // inner) * SIZE + e % inner * ROWS
+                mask_id = tl.load(partial_masks + e // inner).to(tl.int64)
+                corner = masks + (mask_id * SIZE + e % inner * ROWS) * SIZE + first_key % SIZE
+                mask_at = corner + tl.arange(0, ROWS)[None, :] * SIZE + tl.arange(0, COLS)[:, None]
+                dk, dv = _absorb_dkv(dk, dv, k, v, at_q, at_do, at_lse, at_delta, SEGMENT + b * M, r0, shift, column,
+                                     k_segment, mask_at, True, q_n, d_n, step, scale, slope, rows_here, keys_here,
+                                     D, E, gap, back, window, CAUSAL, BACK, WINDOW, SEGMENTS, SLOPES, True, True, ROWS,
+                                     WIDTH, VALUE, PADDED, EVEN, PRECISION)  # fmt: skip
+        else:
+            k1 = tl.minimum((tile + 1) * COLS, keys_here)
+            lo, hi = _rows(tile * COLS, k1, shift, keys_here, gap, back, window, CAUSAL, BACK, WINDOW)
+            if SEGMENTS:
+                at = BOUNDS + (b * tiles + tile) * 2
+                lo, hi = tl.maximum(lo, tl.load(at) + shift), tl.minimum(hi, tl.load(at + 1) + shift)
+            for r0 in range((lo - shift) // ROWS * ROWS, hi - shift, ROWS):
+                # Rows past the last have weight zero, columns past the last are not stored: neither needs a mask.
+                _, every, until, _ = _columns(
+                    r0 + shift, r0 + shift + ROWS, keys_here, gap, back, window, CAUSAL, BACK, WINDOW)  # fmt: skip
+                needed = (tile * COLS < every) | (k1 > until) | SEGMENTS
+                dk, dv = _absorb_dkv(dk, dv, k, v, at_q, at_do, at_lse, at_delta, SEGMENT + b * M, r0, shift, column,
+                                     k_segment, masks, needed, q_n, d_n, step, scale, slope, rows_here, keys_here,
+                                     D, E, gap, back, window, CAUSAL, BACK, WINDOW, SEGMENTS, SLOPES, False, False, ROWS,
+                                     WIDTH, VALUE, PADDED, EVEN, PRECISION)  # fmt: skip
+    dk *= scale * 0.6931471805599453  # from base 2 back to e
+    if LISTED:  # a constant of the compiler, so that other kernels have no such branch
+        if slot >= 0:
+            # Several programs share these keys: they meet in a float32 sheet.
+            sheet = ((group * slots + slot).to(tl.int64) * SIZE + first_key % SIZE) + tl.arange(0, COLS)
+            wide, tall = tl.arange(0, WIDTH), tl.arange(0, VALUE)
+            tl.atomic_add(SHARED_DK + sheet[:, None] * D + wide[None, :], dk, mask=wide[None, :] < D)
+            tl.atomic_add(SHARED_DV + sheet[:, None] * E + tall[None, :], dv, mask=tall[None, :] < E)
+            return
+    DK += (group.to(tl.int64) * M + residue) * D
+    DV += (group.to(tl.int64) * M + residue) * E
+    _put(DK, D * step, first_key, keys_here, D, dk, COLS, WIDTH, PADDED, EVEN, CHAINED)
+    _put(DV, E * step, first_key, keys_here, E, dv, COLS, VALUE, PADDED, EVEN, CHAINED)
+
+
+@triton.jit
+def _absorb_dkv(dk, dv, k, v, Q, DO, LSE, DELTA, SEGMENT, r0, shift, column, k_segment, mask_at, needed, q_n, d_n, step,
+                scale, slope, N, M, D, E, gap, back, window,
+                CAUSAL: tl.constexpr, BACK: tl.constexpr, WINDOW: tl.constexpr, SEGMENTS: tl.constexpr,
+                SLOPES: tl.constexpr, MASKED: tl.constexpr, LISTED: tl.constexpr, ROWS: tl.constexpr,
+                WIDTH: tl.constexpr, VALUE: tl.constexpr, PADDED: tl.constexpr, EVEN: tl.constexpr,
+                PRECISION: tl.constexpr):  # fmt: skip
+    """One tile of queries into dk and dv, with keys as rows."""
+    row = r0 + tl.arange(0, ROWS)
+    q = _tile(Q, q_n * step, r0, N, D, ROWS, WIDTH, PADDED, EVEN)
+    do = _tile(DO, d_n * step, r0, N, E, ROWS, VALUE, PADDED, EVEN)
+    lse = tl.load(LSE + row.to(tl.int64) * step, mask=row < N, other=NEVER)
+    delta = tl.load(DELTA + row.to(tl.int64) * step, mask=row < N, other=0.0)
+    q_segment = 0
+    if SEGMENTS:
+        q_segment = tl.load(SEGMENT + row + shift, mask=row < N, other=-1)[None, :]
+    s = _scores(k, tl.trans(q), (row + shift)[None, :], column[:, None], q_segment, k_segment, mask_at, needed,
+                scale, slope, M, gap, back, window, CAUSAL, BACK, WINDOW, SEGMENTS, SLOPES, MASKED, LISTED, PRECISION)  # fmt: skip
+    p = tl.exp2(s * scale - lse[None, :])
+    dv = tl.dot(p.to(do.dtype), do, dv, input_precision=PRECISION)
+    dp = tl.dot(v, tl.trans(do), input_precision=PRECISION)
+    ds = p * (dp - delta[None, :])
+    dk = tl.dot(ds.to(q.dtype), q, dk, input_precision=PRECISION)
+    return dk, dv

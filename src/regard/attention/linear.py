@@ -1,0 +1,152 @@
+"""Linear attention: the exponential dropped, the weights normalised as usual, in time linear in N."""
+
+import importlib.util
+from functools import partial
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+from regard.attention.linear_check import Run, check_denominators, check_inputs, check_state
+from regard.attention.linear_chunked import linear_chunked
+from regard.attention.linear_features import FEATURES, Feature, identity
+from regard.attention.linear_reference import State, linear_reference
+from regard.attention.linear_segments import gathering, take
+
+
+def linear_attend(  # noqa: PLR0913  the signature is the public contract
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    *,
+    causal: bool = False,
+    feature: Feature | str = identity,
+    segments: Tensor | None = None,
+    state: State | None = None,
+    return_state: bool = False,
+    check: bool = True,
+    impl: str = "auto",
+) -> Tensor | tuple[Tensor, State]:
+    """y_i = Σ_j (φ(q_i)·φ(k_j)) v_j / Σ_j φ(q_i)·φ(k_j), over all keys or, if causal, those up to i.
+
+    >>> q = k = torch.ones(1, 1, 4, 2)
+    >>> v = torch.arange(4.0).view(1, 1, 4, 1)
+    >>> linear_attend(q, k, v, causal=True).flatten()
+    tensor([0.0000, 0.5000, 1.0000, 1.5000])
+
+    Decoding carries a state that does not grow, S = Σ φ(k) vᵀ and z = Σ φ(k) in float32:
+
+    >>> out, state = linear_attend(q[:, :, :3], k[:, :, :3], v[:, :, :3], causal=True, return_state=True)
+    >>> linear_attend(q[:, :, 3:], k[:, :, 3:], v[:, :, 3:], causal=True, state=state).item()
+    1.5
+
+    `query (B,H,N,D)`, `key (B,G,M,D)`, `value (B,G,M,E)`; G divides H, and causal queries are the last N
+    of M positions. `segments (B,M)`: a pair also needs equal, non-negative segments; a query that sees no
+    key gives zeros. There is no scale: it would cancel. `feature` is `identity`, `relu`, `elu1`, one of
+    these names, or any function that keeps all axes but the last.
+
+    A denominator may be negative, but one lost in rounding raises ValueError: at most
+    1e-6·‖φ(q_i)‖·Σ_j ‖φ(k_j)‖, where the keys inside a carried state count as ‖z‖. On a GPU the test waits
+    for the device. `check=False` skips it; a denominator of exactly zero then gives zeros.
+
+    `impl`: "reference" (the quadratic definition), "chunked" (plain torch) and "triton" (GPU, causal) run
+    or raise; "auto" takes the fastest that can.
+    """
+    check_inputs(query, key, value, causal, segments)
+    if segments is not None and (state is not None or return_state):
+        raise ValueError(
+            "a state cannot say which segment it belongs to: give segments or use a state, not both"
+        )
+    phi = _named(feature)
+    if query.shape[2] == key.shape[2] == 1 and segments is None:
+        causal = False  # the recurrent step: one key joins the state, and one query reads it
+    name = _choose(impl, query, value, causal)
+    fused = name == "triton" and phi in FEATURES.values()
+    q, k = (query, key) if fused else (_apply(phi, query), _apply(phi, key))
+    if state is not None:
+        check_state(state, k, value)
+    empty = 0 in (*query.shape[:3], key.shape[2])
+    run: Run = linear_reference if name == "reference" or empty else partial(_linear_time, linear_chunked)
+    chosen = run
+    if name == "triton" and not empty:
+        from regard.attention.linear_triton import linear_triton
+
+        kind = phi.__name__ if fused else "identity"
+        chosen = partial(_linear_time, partial(linear_triton, feature=kind, check=check))
+    out, den, after = chosen(q, k, value, causal, segments, state)
+    if check and den is not None:
+        features = (phi(q), phi(k)) if fused else (q, k)
+        check_denominators(den, *features, causal, segments, state, run)
+    return (out, after) if return_state else out
+
+
+def _named(feature: Feature | str) -> Feature:
+    if not isinstance(feature, str):
+        return feature
+    if feature not in FEATURES:
+        raise ValueError(f"feature must be a function or one of {', '.join(FEATURES)}, got {feature=}")
+    return FEATURES[feature]
+
+
+def _apply(phi: Feature, x: Tensor) -> Tensor:
+    y = phi(x)
+    if y.shape[:-1] != x.shape[:-1] or y.dtype != x.dtype:
+        was, now = (f"{tuple(t.shape)} {t.dtype}" for t in (x, y))
+        raise ValueError(f"feature must keep all axes but the last, and the type: it made {now} of {was}")
+    return y
+
+
+def _choose(impl: str, query: Tensor, value: Tensor, causal: bool) -> str:
+    """The implementation to run: the named one, or the fastest that can."""
+    if impl in ("reference", "chunked"):
+        return impl
+    if impl not in ("auto", "triton"):
+        raise ValueError(f"impl must be auto, reference, chunked or triton, got {impl=}")
+    if impl == "auto" and not query.is_cuda:
+        return "chunked"
+    why = _no_triton(query, value, causal)
+    if impl == "triton" and why is not None:
+        raise ValueError(f"impl='triton' cannot run: {why}; use impl='chunked'")
+    return "triton" if why is None else "chunked"
+
+
+def _no_triton(query: Tensor, value: Tensor, causal: bool) -> str | None:
+    """Why the kernels cannot serve this call, or None."""
+    if not causal:
+        return "the kernels are causal (and a single query needs none)"
+    if query.dtype == torch.float64:
+        return "the kernels compute in float32, got float64"
+    most = 64 if query.dtype == torch.float32 else 128
+    if max(query.shape[3], value.shape[3]) > most:
+        return f"widths must be at most {most} in {query.dtype}, got {query.shape[3]} and {value.shape[3]}"
+    if importlib.util.find_spec("triton") is None:
+        return "triton is not installed"
+    if query.is_cuda:
+        return None
+    from regard.attention.linear_triton import INTERPRETED
+
+    return None if INTERPRETED else f"it needs a GPU, got {query.device}"
+
+
+def _linear_time(
+    run: Run,
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    causal: bool,
+    segments: Tensor | None,
+    state: State | None,
+) -> tuple[Tensor, Tensor | None, State]:
+    """Give `run` what linear time needs of segments: as many queries as keys, and equal ones adjacent."""
+    if segments is None:
+        return run(q, k, v, causal, None, state)
+    earlier, order = k.shape[2] - q.shape[2], gathering(segments)
+    q = pad(q, (0, 0, earlier, 0))
+    if order is None:
+        out, den, after = run(q, k, v, causal, segments, None)
+    else:
+        q, k, v = (take(x, order) for x in (q, k, v))
+        out, den, after = run(q, k, v, causal, segments.gather(1, order), None)
+        back = order.argsort(1)
+        out, den = take(out, back), None if den is None else take(den, back)
+    return out[:, :, earlier:], None if den is None else den[:, :, earlier:], after

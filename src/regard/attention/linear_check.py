@@ -1,0 +1,94 @@
+"""What `linear_attend` refuses: arguments that do not fit, and denominators too small to divide by."""
+
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from regard.attention.linear_reference import State, accumulator
+
+UNSAFE = 1e-6  # of the largest denominator that a query and keys of these lengths could have
+FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+
+
+class Run(Protocol):
+    """One implementation: outputs, denominators and the state after these keys.
+
+    No denominators (None) means that a kernel was told not to check them, or found all of them safe.
+    """
+
+    def __call__(  # noqa: D102
+        self, q: Tensor, k: Tensor, v: Tensor, causal: bool, segments: Tensor | None, state: State | None
+    ) -> tuple[Tensor, Tensor | None, State]: ...
+
+
+def check_inputs(query: Tensor, key: Tensor, value: Tensor, causal: bool, segments: Tensor | None) -> None:
+    """Raise unless the tensors fit together."""
+    named = {"query": query, "key": key, "value": value}
+    shapes = ", ".join(f"{name} {tuple(x.shape)}" for name, x in named.items())
+    if any(x.ndim != 4 for x in named.values()):
+        raise ValueError(
+            f"query, key and value need four axes (batch, heads, positions, width), got {shapes}"
+        )
+    if len({x.dtype for x in named.values()}) > 1 or query.dtype not in FLOATS:
+        types = ", ".join(f"{name} {x.dtype}" for name, x in named.items())
+        raise ValueError(f"query, key and value need one floating type, got {types}")
+    devices = {name: x.device for name, x in named.items()}
+    if segments is not None:
+        devices["segments"] = segments.device
+    if len(set(devices.values())) > 1:
+        where = ", ".join(f"{name} on {device}" for name, device in devices.items())
+        raise ValueError(f"all tensors need one device, got {where}")
+    (B, H, N, D), (G, M) = query.shape, key.shape[1:3]
+    if key.shape[0] != B or key.shape[3] != D or value.shape[:3] != key.shape[:3]:
+        raise ValueError(f"shapes must be query (B,H,N,D), key (B,G,M,D), value (B,G,M,E), got {shapes}")
+    if G == 0 or H % G:
+        raise ValueError(f"key heads must divide query heads, got {G} key heads, {H} query heads")
+    if N > M and (causal or segments is not None):
+        raise ValueError(f"causal or segmented queries are the last of the keys' positions, got {N=} > {M=}")
+    if segments is None:
+        return
+    if segments.shape != (B, M) or segments.dtype.is_floating_point or segments.dtype == torch.bool:
+        got = f"{segments.dtype} {tuple(segments.shape)}"
+        raise ValueError(f"segments must be integers of shape (B, M) = {(B, M)}, got {got}")
+
+
+def check_state(state: State, key: Tensor, value: Tensor) -> None:
+    """Raise unless the state has the shapes, type and device that these keys and values would give it."""
+    B, G, _, D = key.shape
+    acc = accumulator(key.dtype)
+    for name, part, shape in zip("Sz", state, ((B, G, D, value.shape[3]), (B, G, D)), strict=True):
+        if part.shape != shape or part.dtype != acc or part.device != key.device:
+            got = f"{tuple(part.shape)}, {part.dtype}, {part.device}"
+            raise ValueError(f"state's {name} must be {shape}, {acc}, {key.device}, got {got}")
+
+
+@torch.no_grad()
+def check_denominators(
+    den: Tensor, q: Tensor, k: Tensor, causal: bool, segments: Tensor | None, state: State | None, run: Run
+) -> None:
+    """Raise if a query that sees a key has a denominator lost in rounding; q and k carry their feature.
+
+    The sum of the lengths of the keys that a query sees is itself a denominator: that of a query 1 and
+    keys ‖φ(k_j)‖, so the same code sums over the same keys.
+    """
+    (B, G, M), N = k.shape[:3], q.shape[2]
+    acc = accumulator(q.dtype)
+    lengths = torch.linalg.vector_norm(k, dim=-1, keepdim=True, dtype=acc)
+    before = None
+    if state is not None:  # the keys inside a state are known by their sum alone
+        before = lengths.new_zeros(B, G, 1, 0), torch.linalg.vector_norm(state[1], dim=-1, keepdim=True)
+    _, reach, _ = run(lengths.new_ones(B, G, N, 1), lengths, lengths[..., :0], causal, segments, before)
+    assert reach is not None
+    bound = torch.linalg.vector_norm(q, dim=-1, dtype=acc) * reach.repeat_interleave(q.shape[1] // G, 1)
+    unsafe = den.abs() <= UNSAFE * bound
+    if segments is not None:
+        unsafe &= segments[:, None, M - N :] >= 0
+    if (M == 0 and state is None) or not unsafe.any():
+        return
+    b, h, i = unsafe.nonzero()[0].tolist()
+    raise ValueError(
+        f"the denominator of query (batch {b}, head {h}, position {i}) is {den[b, h, i]:.3g}, at most "
+        f"{UNSAFE:g}·‖φ(q)‖·Σ‖φ(k)‖ = {UNSAFE * bound[b, h, i]:.3g}, so dividing by it would give noise "
+        f"({int(unsafe.sum())} such queries); use feature=elu1, or check=False to divide all the same"
+    )
