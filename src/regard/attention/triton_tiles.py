@@ -39,8 +39,10 @@ def refuses(problem: Problem) -> str | None:
 
 def _interpreted() -> bool:
     # Triton decides when a kernel is defined; the interpreter then takes CPU tensors.
-    from regard.attention import kernels
-
+    try:
+        from regard.attention import kernels
+    except ImportError:
+        return False
     return type(kernels.forward).__name__ == "InterpretedFunction"
 
 
@@ -176,7 +178,7 @@ class _Tiles(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        from regard.attention import kernels
+        from regard.attention import kernels_back
 
         q, k, v, out, lse = ctx.saved_tensors
         work, tilings = ctx.work, ctx.tilings
@@ -188,13 +190,13 @@ class _Tiles(torch.autograd.Function):
         # The normaliser is that of all shapes together, so each adds its part of the gradients.
         for i in range(len(work.shapes)):
             launch = _Launch(q, k, v, work, i, tilings.query)
-            kernels.backward_query[launch.grid(B * H, launch.query_tiles)](
+            kernels_back.backward_query[launch.grid(B * H, launch.query_tiles)](
                 q, k, v, out, grad, dq, lse, delta, *launch.extras(by_key=False), *launch.by_query(),
                 *launch.strides(q, k, v, out, grad), *launch.numbers(launch.query_tiles), **launch.options,
             )  # fmt: skip
             launch = _Launch(q, k, v, work, i, tilings.key)
             pieces, sheets = launch.by_key(dk, dv)
-            kernels.backward_key[launch.grid(B * G, launch.key_tiles)](
+            kernels_back.backward_key[launch.grid(B * G, launch.key_tiles)](
                 q, k, v, grad, dk, dv, lse, delta, *launch.extras(by_key=True), *pieces,
                 *launch.strides(q, k, v, grad), *launch.numbers(launch.key_tiles), **launch.options,
             )  # fmt: skip

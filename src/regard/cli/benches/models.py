@@ -1,0 +1,220 @@
+"""`regard bench models`: a training step of a ViT beside timm, vit-pytorch and transformers.
+
+Everyone gets the same treatment: weights in float32, on a GPU bfloat16 by autocast and a fused AdamW, on a
+CPU forward and backward in float32. Compiled means torch.compile with CUDA graphs, and only on a GPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+
+from regard.cli.benches.harness import Report, Timed, milliseconds
+from regard.models import ViT, ViTConfig, from_huggingface
+
+CLASSES, PATCH, CLOSE = 10, 4, 1e-4
+Model = tuple[nn.Module, Callable[[Tensor], Tensor]]  # its weights, and images to logits
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What all four build."""
+
+    image: int
+    channels: int
+    depth: int
+    width: int
+    heads: int
+
+    def __str__(self) -> str:
+        size = f"{self.image}×{self.image}×{self.channels}/{PATCH}"
+        return f"ViT {size}, depth {self.depth}, width {self.width}"
+
+
+FULL = (Shape(28, 1, 6, 128, 4), Shape(32, 3, 6, 256, 4))
+QUICK = (Shape(28, 1, 1, 16, 2), Shape(32, 3, 1, 16, 2))
+
+
+def run(device: str, quick: bool) -> Report:
+    """Check ours against transformers, then time everyone's step at two shapes."""
+    batch = 4 if quick else 1024 if device == "cuda" else 16
+    step = "forward, loss, backward" + (", fused AdamW" if device == "cuda" else "")
+    dtype = "bfloat16 by autocast, weights float32" if device == "cuda" else "float32"
+    settings = {"device": device, "quick": quick, "batch": batch, "dtype": dtype, "step": step}
+    report = Report("models", settings)
+    shapes = QUICK if quick else FULL
+    settings["checks"] = [_check(shape) for shape in shapes]
+    for shape in shapes:
+        _time(report, shape, batch, device)
+    return report
+
+
+def _ours(shape: Shape) -> Model:
+    config = ViTConfig(
+        image=shape.image,
+        patch=PATCH,
+        channels=shape.channels,
+        classes=CLASSES,
+        depth=shape.depth,
+        width=shape.width,
+        heads=shape.heads,
+    )
+    model = ViT(config, generator=torch.Generator().manual_seed(0))
+    return model, model
+
+
+def _timm(shape: Shape) -> Model:
+    model = import_module("timm.models.vision_transformer").VisionTransformer(
+        img_size=shape.image,
+        patch_size=PATCH,
+        in_chans=shape.channels,
+        num_classes=CLASSES,
+        embed_dim=shape.width,
+        depth=shape.depth,
+        num_heads=shape.heads,
+    )
+    return model, model
+
+
+def _vit_pytorch(shape: Shape) -> Model:
+    model = import_module("vit_pytorch").ViT(
+        image_size=shape.image,
+        patch_size=PATCH,
+        num_classes=CLASSES,
+        dim=shape.width,
+        depth=shape.depth,
+        heads=shape.heads,
+        dim_head=shape.width // shape.heads,
+        mlp_dim=4 * shape.width,
+        channels=shape.channels,
+    )
+    return model, model
+
+
+def _transformers(shape: Shape) -> Model:
+    transformers = import_module("transformers")
+    config = transformers.ViTConfig(
+        image_size=shape.image,
+        patch_size=PATCH,
+        num_channels=shape.channels,
+        num_labels=CLASSES,
+        num_hidden_layers=shape.depth,
+        hidden_size=shape.width,
+        num_attention_heads=shape.heads,
+        intermediate_size=4 * shape.width,
+    )
+    model = transformers.ViTForImageClassification(config)
+    return model, lambda images: model(images).logits
+
+
+# Where each builds its ViT from: what can be imported can be built.
+PEERS: dict[str, tuple[str, Callable[[Shape], Model]]] = {
+    "timm": ("timm.models.vision_transformer", _timm),
+    "vit-pytorch": ("vit_pytorch", _vit_pytorch),
+    "transformers": ("transformers.models.vit.modeling_vit", _transformers),
+}
+
+
+def _obstacle(peer: str) -> str | None:
+    """Why a peer cannot be had, or None: it may be absent, or may not fit this torch."""
+    try:
+        import_module(PEERS[peer][0])
+    except ModuleNotFoundError as error:
+        absent = error.name == PEERS[peer][0].partition(".")[0]
+        return "not installed" if absent else f"not installed: {error.name}"
+    except (ImportError, RuntimeError) as error:
+        return f"cannot be imported: {str(error).splitlines()[0]}"
+    return None
+
+
+def _check(shape: Shape) -> str:
+    """Raise unless ours gives the logits of transformers for the same weights."""
+    obstacle = _obstacle("transformers")
+    if obstacle is not None:
+        return f"{shape}: logits not compared, transformers: {obstacle}"
+    import_module("transformers").logging.disable_progress_bar()
+    model, logits = _transformers(shape)
+    generator = torch.Generator().manual_seed(0)
+    with torch.no_grad():
+        for weight in model.parameters():  # at birth many are zero or one, and would not be missed
+            fan_in = weight[0].numel()
+            mean, spread = (0.5, 0.3) if weight.ndim == 1 else (0.0, fan_in**-0.5)
+            weight.normal_(mean, spread, generator=generator)
+        images, _ = _batch(shape, 3, "cpu")
+        want = logits(images)
+        error = float((from_huggingface(model)(images) - want).abs().max())
+    text = f"{shape}: logits up to {want.abs().max():.1f} differ from transformers' by {error:.1e}"
+    if not error <= CLOSE:
+        raise ValueError(f"{text}, allowed {CLOSE}; not timed")
+    return text
+
+
+def _batch(shape: Shape, batch: int, device: str) -> tuple[Tensor, Tensor]:
+    generator = torch.Generator().manual_seed(0)
+    images = torch.randn(batch, shape.channels, shape.image, shape.image, generator=generator)
+    return images.to(device), torch.randint(CLASSES, (batch,), generator=generator).to(device)
+
+
+def _time(report: Report, shape: Shape, batch: int, device: str) -> None:
+    images, labels = _batch(shape, batch, device)
+
+    def measure(peer: str | None, compiled: bool) -> Timed:
+        obstacle = None if peer is None else _obstacle(peer)
+        if obstacle is not None:
+            return Timed(note=obstacle)
+        model, logits = _ours(shape) if peer is None else PEERS[peer][1](shape)
+        model.to(device).train()
+        step = training_step(model, logits, images, labels, compiled)
+        for _ in range(5 if compiled else 0):  # compile, record the graphs, replay
+            step()
+        spent = milliseconds(step, device, budget=1.0)
+        return Timed(both=spent, note=f"{1e3 * batch / spent:,.0f} images/s")
+
+    graphs = device == "cuda"
+    ours = measure(None, compiled=graphs)
+    peers = {}
+    if graphs:
+        peers = {
+            "regard, eager": measure(None, compiled=False),
+            "timm, compiled": measure("timm", compiled=True),
+        }
+    peers |= {f"{peer}, eager": measure(peer, compiled=False) for peer in PEERS}
+    report.add(str(shape), ours, peers)
+
+
+def training_step(
+    model: nn.Module,
+    logits: Callable[[Tensor], Tensor],
+    images: Tensor,
+    labels: Tensor,
+    compiled: bool = False,
+) -> Callable[[], None]:
+    """One step of training as a call: forward, loss and backward, and on a GPU the optimiser."""
+    device = images.device.type
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True) if device == "cuda" else None
+
+    def loss(images: Tensor, labels: Tensor) -> Tensor:
+        with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
+            found = logits(images)
+        return cross_entropy(found.float(), labels)
+
+    if compiled:
+        torch.compiler.reset()  # what was compiled for the model before counts against the limit
+    run: Any = torch.compile(loss, mode="reduce-overhead") if compiled else loss
+
+    def step() -> None:
+        # Gradients live in the graphs' memory: let them go before the next forward writes there.
+        model.zero_grad(set_to_none=True)
+        if compiled:
+            torch.compiler.cudagraph_mark_step_begin()
+        run(images, labels).backward()
+        if optimizer is not None:
+            optimizer.step()
+
+    return step
