@@ -1,7 +1,7 @@
 """The GPU kernel in Triton's interpreter: same values and gradients as the double loop.
 
 Triton decides when it is imported whether kernels are interpreted, so the checks run in a process of their
-own. The interpreter multiplies bfloat16 as integers; benchmarks/recurrence_device.py checks that dtype.
+own. The interpreter multiplies bfloat16 as integers; `regard bench recurrence` checks that dtype.
 """
 
 import os
