@@ -1,0 +1,164 @@
+"""`choose` says in one sentence what "auto" runs, and "auto" runs it."""
+
+import re
+from collections.abc import Callable
+from dataclasses import FrozenInstanceError
+from importlib import import_module
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from torch._subclasses.fake_tensor import FakeTensorMode
+
+from regard.attention import BACKENDS, Choice, DistanceBias, attend, choose
+from regard.attention.engine import MODULES
+from regard.pattern import (
+    Blocks,
+    Causal,
+    Dilated,
+    Documents,
+    Full,
+    Global,
+    Neighbourhood,
+    Pattern,
+    SparseFixed,
+    Strided,
+    Windowed,
+)
+from tests.attention.matching import COMPOSITE, inputs
+
+BIAS = torch.zeros(600, 600)
+
+CASES: list[tuple[Pattern, dict[str, Any], str, str]] = [
+    (Full(), {}, "sdpa", "knows full attention"),
+    (Full(), {"n": (900, 600)}, "sdpa", "knows full attention"),
+    (Causal(), {}, "sdpa", "knows the causal triangle"),
+    (Causal(), {"n": (1, 600)}, "sdpa", "knows the causal triangle"),
+    (Windowed(size=32), {}, "folded", "fold into the batch"),
+    (Blocks(size=32), {}, "folded", "fold into the batch"),
+    (Dilated(back=3, step=4), {}, "folded", "fold into the batch"),
+    (Strided(back=32), {}, "chunked", "a stretch of keys per chunk"),
+    (Causal() & Strided(back=32), {}, "chunked", "a stretch of keys per chunk"),
+    (Strided(back=32), {"n": (500, 600)}, "chunked", "a stretch of keys per chunk"),
+    (Strided(back=32), {"bias": DistanceBias((1.0, 0.5))}, "chunked", "a stretch of keys per chunk"),
+    (Dilated(back=3, step=4), {"segments": True}, "chunked", "a stretch of keys per chunk"),
+    (Strided(back=32), {"n": 64}, "sdpa", "so few pairs"),
+    (Global(first=4), {"n": 2000}, "gathered", r"only \d+% of the tiles hold allowed pairs"),
+    (Windowed(size=32), {"segments": True}, "gathered", r"only \d+% of the tiles"),
+    (SparseFixed(stride=300, summary=1), {"n": 2000}, "gathered", r"only \d+% of the tiles"),
+    (Neighbourhood(20, 30, 2), {}, "gathered", r"only \d+% of the tiles"),
+    (Documents((100,) * 6), {}, "gathered", r"only \d+% of the tiles"),
+    (COMPOSITE, {"n": 2000}, "gathered", r"only \d+% of the tiles"),
+    (~Strided(back=32), {}, "sdpa", r"100% of the tiles hold allowed pairs, so a dense mask wastes little"),
+    (Full(), {"segments": True}, "sdpa", r"100% of the tiles hold allowed pairs"),
+    (Strided(back=32), {"bias": BIAS}, "sdpa", "a bias tensor is dense already"),
+    (Strided(back=32), {"bias": BIAS.clone().requires_grad_()}, "reference", "gives a bias its gradient"),
+    (Strided(back=32), {"dropout": 0.1}, "reference", "only the definition drops weights"),
+    (Strided(back=32), {"return_weights": True}, "reference", "only the definition returns weights"),
+    (Windowed(size=32), {"n": 0}, "sdpa", "there is nothing to compute"),
+    (Windowed(size=32), {"n": (0, 9)}, "sdpa", "there is nothing to compute"),
+]
+
+
+def taken_apart(options: dict[str, Any]) -> tuple[list[Tensor], dict[str, Any]]:
+    options = dict(options)
+    n = options.pop("n", 600)
+    if "segments" in options:
+        options["segments"] = torch.zeros(1, n, dtype=torch.int64)
+    return inputs(n, D=4, E=4), options
+
+
+@pytest.mark.parametrize(("pattern", "options", "impl", "why"), CASES, ids=lambda x: str(x)[:40])
+def test_what_a_cpu_runs(pattern: Pattern, options: dict[str, Any], impl: str, why: str) -> None:
+    (query, key, value), options = taken_apart(options)
+    choice = choose(query, key, pattern, value=value, **options)
+    assert choice.impl == impl
+    assert_sentence(choice, why)
+
+
+def assert_sentence(choice: Choice, why: str) -> None:
+    assert choice.impl in BACKENDS
+    assert re.search(why, choice.why), choice.why
+    assert "\n" not in choice.why
+    assert not choice.why.endswith(".")
+    assert len(choice.why) < 120
+
+
+@pytest.mark.parametrize(("pattern", "options", "impl", "why"), CASES, ids=lambda x: str(x)[:40])
+def test_auto_runs_what_it_says(
+    pattern: Pattern, options: dict[str, Any], impl: str, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    xs, options = taken_apart(options)
+    calls: list[str] = []
+
+    def spy(name: str, run: Callable[..., Any]) -> Callable[..., Any]:
+        def wrapped(*arguments: Any) -> Any:
+            calls.append(name)
+            return run(*arguments)
+
+        return wrapped
+
+    for name in BACKENDS:
+        module = import_module(f"regard.attention.{MODULES.get(name, name)}")
+        monkeypatch.setattr(module, "attend", spy(name, module.attend))
+    attend(*xs, pattern, **options)
+    assert calls[0] == impl  # a backend may call another one after
+
+
+def test_each_backend_has_a_sentence_and_a_module() -> None:
+    for name, text in BACKENDS.items():
+        module = import_module(f"regard.attention.{MODULES.get(name, name)}")
+        assert callable(module.attend)
+        assert text
+
+
+def test_a_choice_is_a_value() -> None:
+    x = torch.zeros(1, 1, 8, 4)
+    choice = choose(x, x, Full())
+    assert choice == choose(x, x)
+    assert choice.as_dict() == {"impl": "sdpa", "why": choice.why}
+    with pytest.raises(FrozenInstanceError):
+        choice.impl = "flex"  # type: ignore[misc]
+
+
+CUDA: list[tuple[Pattern, dict[str, Any], str]] = [
+    (Full(), {}, "sdpa"),
+    (Causal(), {}, "sdpa"),
+    (Windowed(size=256), {}, "folded"),
+    (Strided(back=256), {}, "triton"),
+    (Strided(back=256), {"bias": DistanceBias((1.0, 0.5))}, "triton"),
+    (Causal(), {"segments": True}, "triton"),
+    (Dilated(back=8, step=4), {}, "triton"),
+    (COMPOSITE, {}, "triton"),
+    (COMPOSITE, {"dtype": torch.float16}, "triton"),
+    (COMPOSITE, {"dtype": torch.float32}, "triton"),
+    (COMPOSITE, {"dtype": torch.float64}, "reference"),
+    (Strided(back=256), {"D": 512}, "sdpa"),
+]
+
+
+@pytest.mark.parametrize(("pattern", "options", "impl"), CUDA, ids=lambda x: str(x)[:40])
+def test_what_a_gpu_would_run(pattern: Pattern, options: dict[str, Any], impl: str) -> None:
+    """On tensors without memory, so that no GPU is needed to ask."""
+    options = dict(options)
+    with FakeTensorMode():
+        D, dtype = options.pop("D", 64), options.pop("dtype", torch.bfloat16)
+        x = torch.empty(1, 2, 1024, D, dtype=dtype, device="cuda")
+        if "segments" in options:
+            options["segments"] = torch.empty(1, 1024, dtype=torch.int64, device="cuda")
+        choice = choose(x, x, pattern, **options)
+    assert choice.impl == impl
+    assert_sentence(choice, "widths up to 256, got D=512" if D == 512 else "")
+
+
+def test_a_device_without_kernels_of_ours() -> None:
+    x = torch.empty(1, 1, 64, 4, device="meta")
+    assert choose(x, x, Strided(back=3)) == Choice("sdpa", "on meta torch's kernel with a dense mask is what runs")
+    for impl, why in {
+        "chunked": "it runs on a CPU, the query is on meta",
+        "gathered": "it runs on a CPU, the query is on meta",
+        "flex": "it has no backward on a CPU, the query is on meta",
+    }.items():
+        with pytest.raises(ValueError, match=f"impl='{impl}' cannot: {why}"):
+            attend(x, x, x, Strided(back=3), impl=impl)

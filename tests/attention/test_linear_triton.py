@@ -1,0 +1,32 @@
+"""The GPU kernels in a process of their own: Triton reads TRITON_INTERPRET when a kernel is defined."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from regard.attention.linear import linear_attend
+
+pytest.importorskip("triton")
+CASES = Path(__file__).with_name("linear_interpreted.py")
+
+
+def test_kernels_in_the_interpreter() -> None:
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", str(CASES)]
+    environment = {**os.environ, "TRITON_INTERPRET": "1", "OMP_NUM_THREADS": "1"}
+    run = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stdout[-5000:] + run.stderr[-2000:]
+
+
+def test_the_kernels_need_a_gpu() -> None:
+    if os.environ.get("TRITON_INTERPRET") == "1":
+        pytest.skip("the interpreter lets the kernels run here")
+    q = torch.ones(1, 1, 4, 16)
+    with pytest.raises(ValueError, match=r"impl='triton' cannot run: it needs a GPU, got cpu"):
+        linear_attend(q, q, q, causal=True, impl="triton")
+    wide = torch.ones(1, 1, 4, 130)
+    with pytest.raises(ValueError, match=r"at most 64 in torch.float32, got 130 and 130"):
+        linear_attend(wide, wide, wide, causal=True, impl="triton")

@@ -1,0 +1,161 @@
+"""The attention kernels on a CPU, under TRITON_INTERPRET=1; `test_triton.py` runs this file.
+
+The interpreter multiplies bfloat16 by its bit patterns, so bfloat16 is checked on a device only.
+"""
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from regard.attention import DistanceBias, attend, tile_lists
+from regard.pattern import (
+    Axial,
+    Blocks,
+    Causal,
+    Dilated,
+    Documents,
+    Full,
+    Global,
+    Neighbourhood,
+    Pattern,
+    Prefix,
+    RandomBlocks,
+    SparseFixed,
+    SparseStrided,
+    Strided,
+    Windowed,
+)
+from tests.attention.matching import assert_matches, gradients, inputs
+
+SLOPES = DistanceBias((1.0, 0.25))
+COMPOSITE = Causal() & Strided(back=20) | Global(first=4) & Causal()  # lists: full, partial and empty tiles
+
+
+def compare(xs: list[Tensor], pattern: Pattern, **options: Any) -> None:
+    assert assert_matches(xs, pattern, ("triton",), **options) == ["triton"]
+
+
+def segments_of(B: int, m: int) -> Tensor:
+    """Packed runs with padding behind, and numbers in any order with padding anywhere."""
+    runs = (torch.arange(m) // 37) * (torch.arange(m) < m - 5) - 1 * (torch.arange(m) >= m - 5)
+    mixed = torch.randint(-1, 3, (m,), generator=torch.Generator().manual_seed(m))
+    return torch.stack([runs, mixed])[:B]
+
+
+# n (or N, M), pattern, and what else: lengths, heads, widths, bias, segments.
+SHAPED: list[tuple[Any, Pattern, dict[str, Any]]] = [
+    (1, Causal(), {}),
+    (7, Full(), {"B": 2, "H": 4, "G": 2, "D": 20, "E": 8}),
+    (129, Causal(), {"D": 8, "E": 33}),
+    (150, Strided(back=20), {"H": 4, "G": 1}),
+    (128, Strided(back=40), {"D": 32, "E": 16}),
+    ((70, 150), Strided(back=45), {"B": 2}),
+    ((60, 150), Causal(), {}),
+    ((100, 70), Full(), {}),
+    (150, Windowed(size=48), {}),
+    ((45, 150), Windowed(size=40), {}),
+    (130, Blocks(size=50), {}),
+    (130, Windowed(size=48) & Strided(back=9), {}),
+    (131, Dilated(back=5, step=3), {"H": 2, "G": 1}),
+    (130, SparseStrided(stride=5), {"H": 1, "G": 1}),
+    (140, Documents((70, 1, 69)) & Causal(), {"B": 2, "H": 1, "G": 1}),
+]
+LISTED: list[tuple[Any, Pattern, dict[str, Any]]] = [
+    (7, Global(first=2), {}),
+    (150, COMPOSITE, {"H": 2, "G": 1, "D": 20, "E": 8}),
+    ((75, 140), COMPOSITE, {"B": 2, "H": 1, "G": 1}),
+    ((75, 140), Dilated(back=3, step=4), {}),
+    (128, Prefix(length=70), {"D": 32}),
+    (150, Causal() & ~Strided(back=70), {}),  # the first rows and the last keys are alone
+    (150, ~Causal() & SparseFixed(stride=16, summary=3) | Axial(15, 10), {}),
+    (144, Neighbourhood(9, 16, 2) & ~RandomBlocks(16, 1, 3), {}),
+]
+
+
+@pytest.mark.parametrize(("n", "pattern", "sizes"), SHAPED + LISTED, ids=lambda x: str(x)[:40])
+def test_patterns(n: Any, pattern: Pattern, sizes: dict[str, Any]) -> None:
+    compare(inputs(n, **sizes), pattern)
+
+
+@pytest.mark.parametrize("pattern", [Strided(back=40), COMPOSITE, Dilated(back=3, step=4), Full()], ids=str)
+def test_segments_and_slopes(pattern: Pattern) -> None:
+    xs = inputs((50, 100), B=2, H=1, G=1)
+    compare(xs, pattern, segments=segments_of(2, 100).int())
+    compare(inputs((20, 40)), pattern, segments=segments_of(1, 40), bias=SLOPES)
+
+
+@pytest.mark.parametrize("pattern", [Causal(), Dilated(back=9, step=3), SparseStrided(stride=4), COMPOSITE], ids=str)
+def test_slopes(pattern: Pattern) -> None:
+    compare(inputs(70), pattern, bias=SLOPES)
+
+
+@pytest.mark.parametrize("pattern", [Strided(back=40), COMPOSITE, SparseStrided(stride=4)], ids=str)
+def test_half_precision(pattern: Pattern) -> None:
+    compare(inputs(70, H=2, G=1, dtype=torch.float16), pattern)
+
+
+@pytest.mark.parametrize("scale", [0.0, -0.3, 1e-5, 2500.0])
+def test_scales(scale: float) -> None:
+    """Of 2,500 the scores are ±10,000."""
+    compare(inputs(70, H=1, G=1), Strided(back=20), scale=scale)
+    compare(inputs(40, H=1, G=1), COMPOSITE, scale=scale)
+
+
+@pytest.mark.parametrize(("D", "E"), [(256, 8), (8, 256)])
+def test_widths(D: int, E: int) -> None:
+    compare(inputs(40, H=1, G=1, D=D, E=E), Strided(back=9))
+
+
+@pytest.mark.parametrize("pattern", [Full(), COMPOSITE], ids=str)
+def test_rows_that_see_nothing_are_zero(pattern: Pattern) -> None:
+    segments = torch.stack([torch.full((70,), -1), torch.arange(70) - 30])
+    xs, grad = inputs(70, B=2, H=1, G=1, spread=50.0), torch.ones(2, 1, 70, 16)
+    out, *grads = gradients(xs, grad, pattern, impl="triton", segments=segments)
+    assert not any(x[0].any() for x in (out, *grads))
+    assert not any(x[1, :, :30].any() for x in (out, *grads))
+    assert out[1, :, 30:].any()
+
+
+@pytest.mark.parametrize("pattern", [Strided(back=20), COMPOSITE], ids=str)
+def test_strides(pattern: Pattern) -> None:
+    q = inputs(70, H=2)[0].transpose(1, 2).contiguous().transpose(1, 2)
+    k = inputs(140, H=2, D=32)[0][:, :, ::2, ::2]
+    v = inputs(70, H=1)[0].expand(1, 2, 70, 16)
+    compare([q, k, v], pattern, grad=torch.ones(()).expand(1, 2, 70, 16))
+
+
+@pytest.fixture
+def fresh_lists() -> Any:
+    tile_lists.tile_lists.cache_clear()
+    yield
+    tile_lists.tile_lists.cache_clear()
+
+
+@pytest.mark.usefixtures("fresh_lists")
+@pytest.mark.parametrize(("name", "value"), [("LONGEST", 1), ("MOST_ENTRIES", 0)])
+def test_what_only_long_sequences_do(name: str, value: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Columns that many queries see are cut into pieces; very many tiles are listed by larger ones."""
+    monkeypatch.setattr(tile_lists, name, value)
+    compare(inputs(200, H=2, G=1, D=12), COMPOSITE)
+    compare(inputs((90, 140), B=2, H=1, G=1), Global(first=5) | ~Causal())
+
+
+def test_a_second_derivative_is_an_error() -> None:
+    """And never silently zero."""
+    q, k, v = (x.requires_grad_() for x in inputs(9, H=1, G=1))
+    (dq,) = torch.autograd.grad(attend(q, k, v, Causal(), impl="triton").square().sum(), q, create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        torch.autograd.grad(dq.square().sum() + q.sum(), q)
+
+
+def test_what_the_kernels_refuse() -> None:
+    for xs, options, why in (
+        (inputs(8, dtype=torch.float64), {}, "they know bfloat16, float16 and float32, got torch.float64"),
+        (inputs(8, D=257), {}, "they know widths up to 256, got D=257, E=16"),
+        (inputs(8), {"bias": torch.zeros(8, 8)}, "a bias tensor is n×m; they take a DistanceBias"),
+        (inputs(0), {}, "there is nothing to compute"),
+    ):
+        with pytest.raises(ValueError, match=f"impl='triton' cannot: {why}"):
+            gradients(xs, xs[0], Causal(), impl="triton", **options)
