@@ -24,6 +24,8 @@ from regard.pattern import (
     Windowed,
 )
 
+Inputs = tuple[Tensor, Tensor, Tensor]
+
 CPU = ("sdpa", "folded", "chunked", "gathered", "auto")
 NAMES = ("out", "dq", "dk", "dv")
 COMPOSITE = Causal() & Strided(back=128) | Global(first=4) & Causal()
@@ -51,24 +53,29 @@ def patterns(m: int, exact: bool = True) -> list[Pattern]:
 def inputs(
     n: int | tuple[int, int], *, B: int = 1, H: int = 2, G: int = 2, D: int = 16, E: int = 16,
     dtype: torch.dtype = torch.float32, seed: int = 0, spread: float = 1.0,
-) -> list[Tensor]:  # fmt: skip
-    """Query (B,H,N,D), key (B,G,M,D), value (B,G,M,E) for n = N = M or n = (N, M); `spread` stretches the query."""
+) -> Inputs:  # fmt: skip
+    """Query (B,H,N,D), key (B,G,M,D), value (B,G,M,E) for n = N = M or (N, M); `spread` stretches q."""
     N, M = n if isinstance(n, tuple) else (n, n)
     generator = torch.Generator().manual_seed(seed)
     sizes = ((B, H, N, D), (B, G, M, D), (B, G, M, E))
     q, k, v = (torch.randn(size, generator=generator) for size in sizes)
-    return [(spread * q).to(dtype), k.to(dtype), v.to(dtype)]
+    return (spread * q).to(dtype), k.to(dtype), v.to(dtype)
 
 
-def gradients(xs: list[Tensor], grad: Tensor, pattern: Pattern, **options: Any) -> list[Tensor]:
+def gradients(xs: Inputs, grad: Tensor, pattern: Pattern, **options: Any) -> list[Tensor]:
     """[out, dq, dk, dv] of `attend`; the leaves keep the strides of xs."""
-    leaves = [x.detach().requires_grad_() for x in xs]
-    out = attend(*leaves, pattern, **options)
-    return [out.detach(), *torch.autograd.grad(out, leaves, grad, materialize_grads=True)]
+    q, k, v = (x.detach().requires_grad_() for x in xs)
+    out = attend(q, k, v, pattern, **options)
+    return [out.detach(), *torch.autograd.grad(out, (q, k, v), grad, materialize_grads=True)]
 
 
 def assert_matches(
-    xs: list[Tensor], pattern: Pattern, impls: tuple[str, ...] = CPU, *, grad: Tensor | None = None, **options: Any
+    xs: Inputs,
+    pattern: Pattern,
+    impls: tuple[str, ...] = CPU,
+    *,
+    grad: Tensor | None = None,
+    **options: Any,
 ) -> list[str]:
     """Each named path that does not refuse is at most twice as far from float64 as the definition is.
 
@@ -77,7 +84,8 @@ def assert_matches(
     (B, H, N, _), E = xs[0].shape, xs[2].shape[3]
     if grad is None:
         grad = torch.randn(B, H, N, E, generator=torch.Generator().manual_seed(99)).to(xs[0].dtype)
-    exact = gradients([x.double() for x in xs], grad.double(), pattern, impl="reference", **options)
+    double = (xs[0].double(), xs[1].double(), xs[2].double())
+    exact = gradients(double, grad.double(), pattern, impl="reference", **options)
     usual = gradients(xs, grad, pattern, impl="reference", **options)
     floors = rounding(xs, grad, options.get("scale"))
     ran = []
@@ -85,8 +93,8 @@ def assert_matches(
         try:
             found = gradients(xs, grad, pattern, impl=impl, **options)
         except ValueError as error:
-            assert impl != "auto", error
-            assert str(error).startswith(f"impl={impl!r} cannot: "), error
+            assert impl != "auto", error  # noqa: PT017 - whether a path refuses depends on the case
+            assert str(error).startswith(f"impl={impl!r} cannot: "), error  # noqa: PT017
             continue
         ran.append(impl)
         for name, got, plain, true, floor in zip(NAMES, found, usual, exact, floors, strict=True):
@@ -103,11 +111,12 @@ def distance(a: Tensor, b: Tensor) -> float:
     return float((a.double() - b.double()).norm())
 
 
-def rounding(xs: list[Tensor], grad: Tensor, scale: float | None) -> list[float]:
+def rounding(xs: Inputs, grad: Tensor, scale: float | None) -> list[float]:
     """What a few roundings may cost where the definition happens to make none (one key: its weight is 1).
 
     The arithmetic is float32, or float64 for itself; each is eps times a bound on what is summed. A backward
-    pass that makes the weights again from a row's normaliser knows them to eps·|score|; the definition kept them.
+    pass that makes the weights again from a row's normaliser knows them to eps·|score|; the definition kept
+    them.
     """
     if 0 in (xs[0].numel(), xs[1].numel(), xs[2].numel()):
         return [0.0] * 4

@@ -27,8 +27,8 @@ from tests.pattern.strategies import cases, combined, shapes
 SLOPES = DistanceBias((1.0, 0.5, 0.25, 0.03))
 # One for each way of going about it, and one with rows that see nothing.
 FEW: list[Pattern] = [
-    Full(), Causal(), Strided(back=20), Windowed(size=24), Blocks(size=50), Dilated(back=3, step=5), COMPOSITE,
-    Causal() & ~Strided(back=20),
+    Full(), Causal(), Strided(back=20), Windowed(size=24), Blocks(size=50), Dilated(back=3, step=5),
+    COMPOSITE, Causal() & ~Strided(back=20),
 ]  # fmt: skip
 
 
@@ -114,7 +114,9 @@ class TestEachWay:
     def test_dtypes(self, pattern: Pattern, dtype: torch.dtype) -> None:
         for n in (1, 129, (60, 300)):
             assert_matches(inputs(n, H=4, G=2, dtype=dtype), pattern)
-        assert_matches(inputs(129, B=2, H=4, G=2, dtype=dtype), pattern, bias=SLOPES, segments=segments_of(2, 129))
+        assert_matches(
+            inputs(129, B=2, H=4, G=2, dtype=dtype), pattern, bias=SLOPES, segments=segments_of(2, 129)
+        )
 
     @pytest.mark.parametrize("scale", [0.0, -0.3, 1.0, 7.5])
     def test_scales(self, pattern: Pattern, scale: float) -> None:
@@ -152,9 +154,13 @@ class TestEachWay:
         q = inputs(129, B=2, H=4)[0].transpose(1, 2).contiguous().transpose(1, 2)
         k = inputs(258, B=2, H=4, D=32)[0][:, :, ::2, ::2]
         v = inputs(129, B=2, H=1)[0].expand(2, 4, 129, 16)
-        for grad in (None, torch.ones(()).expand(2, 4, 129, 16), inputs(129, B=2, H=16, D=4)[0].transpose(1, 3)):
-            assert_matches([q, k, v], pattern, grad=None if grad is None else grad.reshape(2, 4, 129, 16))
-        assert_matches([q.mT.contiguous().mT, k, v], pattern, grad=torch.ones(()).expand(2, 4, 129, 16))
+        for grad in (
+            None,
+            torch.ones(()).expand(2, 4, 129, 16),
+            inputs(129, B=2, H=16, D=4)[0].transpose(1, 3),
+        ):
+            assert_matches((q, k, v), pattern, grad=None if grad is None else grad.reshape(2, 4, 129, 16))
+        assert_matches((q.mT.contiguous().mT, k, v), pattern, grad=torch.ones(()).expand(2, 4, 129, 16))
 
     @pytest.mark.parametrize("empty", ["B", "H", "N", "E", "M"])
     def test_nothing_gives_nothing(self, pattern: Pattern, empty: str) -> None:
@@ -176,7 +182,19 @@ class TestEachWay:
                 continue
             (dv,) = torch.autograd.grad(out.square().sum(), v)
             want = attend(q, k, v, pattern, impl="reference")
-            torch.testing.assert_close(dv, torch.autograd.grad(want.square().sum(), v)[0], rtol=1e-4, atol=1e-5)
+            torch.testing.assert_close(
+                dv, torch.autograd.grad(want.square().sum(), v)[0], rtol=1e-4, atol=1e-5
+            )
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_half_precision_keeps_long_sums(dtype: torch.dtype) -> None:
+    """Of the gradient of a key that very many tiles of queries see."""
+    xs = inputs(4000, H=1, G=1, D=8, E=8, dtype=dtype)
+    grad = torch.ones_like(xs[0])  # all of one sign, so that the sum grows
+    assert_matches(xs, Global(first=4) & Causal(), ("gathered",), grad=grad)
+    xs = inputs(2000, H=1, G=1, D=8, E=8, dtype=dtype)
+    assert_matches(xs, Strided(back=1500), ("chunked",), grad=grad[:, :, :2000])
 
 
 def test_no_keys_at_all() -> None:
@@ -199,7 +217,7 @@ def test_a_second_derivative_is_right_or_an_error() -> None:
     q, k, v = (x.requires_grad_() for x in inputs(40, D=4, E=4))
     for impl, pattern in (("chunked", Strided(back=3)), ("gathered", COMPOSITE)):
         (dq,) = torch.autograd.grad(attend(q, k, v, pattern, impl=impl).square().sum(), q, create_graph=True)
-        with pytest.raises(RuntimeError, match="derivative for .* is not implemented"):
+        with pytest.raises(RuntimeError, match=r"derivative for .* is not implemented"):
             torch.autograd.grad(dq.square().sum(), q)
 
 
@@ -207,8 +225,18 @@ REFUSALS: list[tuple[str, Pattern, dict[str, Any], str]] = [
     ("folded", Strided(back=3), {}, r"strided\(3\) has no windows or residue classes to fold"),
     ("folded", Windowed(size=4) & Strided(back=2), {}, "is a band inside windows"),
     ("folded", Windowed(size=4), {"n": (5, 8)}, "the queries start inside a window, N=5, M=8"),
-    ("folded", Windowed(size=4), {"bias": DistanceBias((1.0, 1.0))}, "bias and segments are not cut into windows"),
-    ("folded", Blocks(size=4), {"segments": torch.zeros(1, 8).long()}, "bias and segments are not cut into windows"),
+    (
+        "folded",
+        Windowed(size=4),
+        {"bias": DistanceBias((1.0, 1.0))},
+        "bias and segments are not cut into windows",
+    ),
+    (
+        "folded",
+        Blocks(size=4),
+        {"segments": torch.zeros(1, 8).long()},
+        "bias and segments are not cut into windows",
+    ),
     ("chunked", Causal(), {}, "causal is not a band behind the query"),
     ("chunked", Windowed(size=4), {}, r"windowed\(4\) is not a band behind the query"),
     ("chunked", ~Strided(back=3), {}, r"~strided\(3\) is not a band behind the query"),

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from regard.attention import BACKENDS, Choice, DistanceBias, attend, choose
@@ -26,7 +25,7 @@ from regard.pattern import (
     Strided,
     Windowed,
 )
-from tests.attention.matching import COMPOSITE, inputs
+from tests.attention.matching import COMPOSITE, Inputs, inputs
 
 BIAS = torch.zeros(600, 600)
 
@@ -61,7 +60,7 @@ CASES: list[tuple[Pattern, dict[str, Any], str, str]] = [
 ]
 
 
-def taken_apart(options: dict[str, Any]) -> tuple[list[Tensor], dict[str, Any]]:
+def taken_apart(options: dict[str, Any]) -> tuple[Inputs, dict[str, Any]]:
     options = dict(options)
     n = options.pop("n", 600)
     if "segments" in options:
@@ -154,7 +153,9 @@ def test_what_a_gpu_would_run(pattern: Pattern, options: dict[str, Any], impl: s
 
 def test_a_device_without_kernels_of_ours() -> None:
     x = torch.empty(1, 1, 64, 4, device="meta")
-    assert choose(x, x, Strided(back=3)) == Choice("sdpa", "on meta torch's kernel with a dense mask is what runs")
+    assert choose(x, x, Strided(back=3)) == Choice(
+        "sdpa", "on meta torch's kernel with a dense mask is what runs"
+    )
     for impl, why in {
         "chunked": "it runs on a CPU, the query is on meta",
         "gathered": "it runs on a CPU, the query is on meta",

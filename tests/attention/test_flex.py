@@ -20,15 +20,16 @@ def unfolded(mask: BlockMask, by_query: bool) -> Tensor:
     """The mask that a kernel computes from the lists: full blocks as they are, partial ones cell by cell."""
     n, m = mask.seq_lengths
     rows, cols = mask.BLOCK_SIZE
-    cells = mask.mask_mod(torch.tensor(0), torch.tensor(0), torch.arange(n)[:, None], torch.arange(m)[None, :])
+    cells = mask.mask_mod(
+        torch.tensor(0), torch.tensor(0), torch.arange(n)[:, None], torch.arange(m)[None, :]
+    )
     out = torch.zeros(n, m, dtype=torch.bool)
-    if by_query:
-        lists = ((mask.kv_num_blocks, mask.kv_indices, False), (mask.full_kv_num_blocks, mask.full_kv_indices, True))
-    else:
-        lists = ((mask.q_num_blocks, mask.q_indices, False), (mask.full_q_num_blocks, mask.full_q_indices, True))
+    side = "kv" if by_query else "q"
+    lists = [
+        (getattr(mask, f"{x}{side}_num_blocks"), getattr(mask, f"{x}{side}_indices"), x != "")
+        for x in ("", "full_")
+    ]
     for counts, indices, full in lists:
-        assert counts is not None
-        assert indices is not None
         for i, count in enumerate(counts[0, 0].tolist()):
             for j in indices[0, 0, i, :count].tolist():
                 r, c = (i, j) if by_query else (j, i)
@@ -47,9 +48,10 @@ def listed(counts: Tensor | None, indices: Tensor | None) -> list[list[int]]:
 @pytest.mark.parametrize("n", [1, 7, 40, 129])
 @pytest.mark.parametrize("index", range(len(patterns(1))))
 def test_the_lists_hold_the_pattern(index: int, n: int) -> None:
+    wide = patterns(n + 9, exact=False)[index]
     for mask, want in (
         (block_mask(patterns(n)[index], n, size=16), patterns(n)[index].dense(n)),
-        (block_mask(patterns(n + 9, exact=False)[index], n, m=n + 9, size=16), patterns(n + 9, exact=False)[index].dense(n, n + 9)),
+        (block_mask(wide, n, m=n + 9, size=16), wide.dense(n, n + 9)),
     ):  # fmt: skip
         assert torch.equal(unfolded(mask, by_query=True), want)
         assert torch.equal(unfolded(mask, by_query=False), want)
@@ -76,7 +78,9 @@ def test_torch_finds_the_same_blocks(pattern: Pattern, n: int) -> None:
     assert ours.BLOCK_SIZE == theirs.BLOCK_SIZE == (128, 128)
     assert ours.sparsity() == theirs.sparsity()
     for name in ("kv", "full_kv", "q", "full_q"):
-        a, b = (listed(getattr(x, f"{name}_num_blocks"), getattr(x, f"{name}_indices")) for x in (ours, theirs))
+        a, b = (
+            listed(getattr(x, f"{name}_num_blocks"), getattr(x, f"{name}_indices")) for x in (ours, theirs)
+        )
         assert a == b, name
     assert torch.equal(ours.to_dense(), theirs.to_dense())
 
@@ -84,7 +88,11 @@ def test_torch_finds_the_same_blocks(pattern: Pattern, n: int) -> None:
 @pytest.mark.filterwarnings("ignore:flex_attention called without torch.compile")
 def test_flex_attention_takes_it() -> None:
     """Uncompiled, as far as a CPU goes: forward only."""
-    for pattern, n, m in ((Strided(back=100), 256, 256), (Documents((100, 156)) & Causal(), 100, 200), (Full(), 9, 7)):
+    for pattern, n, m in (
+        (Strided(back=100), 256, 256),
+        (Documents((100, 156)) & Causal(), 100, 200),
+        (Full(), 9, 7),
+    ):
         xs = inputs((n, m), D=8, E=8)
         out = flex_attention(*xs, block_mask=block_mask(pattern, n, m=m))
         torch.testing.assert_close(out, attend(*xs, pattern, impl="reference"))

@@ -31,16 +31,34 @@ BAD = [
     ({"value": zeros(2, 3, 5, 7, 1)}, r"must have 4 axes .* value \(2, 3, 5, 7, 1\)"),
     ({"key": zeros(1, 3, 5, 8)}, r"one batch size, got query \(2, 6, 4, 8\), key \(1, 3, 5, 8\)"),
     ({"value": zeros(3, 3, 5, 7)}, r"one batch size, got .* value \(3, 3, 5, 7\)"),
-    ({"key": zeros(2, 3, 5, 9)}, r"query and key must have one width, got query \(2, 6, 4, 8\), key \(2, 3, 5, 9\)"),
-    ({"value": zeros(2, 3, 6, 7)}, r"key and value must have the same heads and length, .* value \(2, 3, 6, 7\)"),
-    ({"value": zeros(2, 6, 5, 7)}, r"key and value must have the same heads and length, .* value \(2, 6, 5, 7\)"),
-    ({"key": zeros(2, 4, 5, 8), "value": zeros(2, 4, 5, 7)}, "key heads must divide the query heads, got H=6, G=4"),
+    (
+        {"key": zeros(2, 3, 5, 9)},
+        r"query and key must have one width, got query \(2, 6, 4, 8\), key \(2, 3, 5, 9\)",
+    ),
+    (
+        {"value": zeros(2, 3, 6, 7)},
+        r"key and value must have the same heads and length, .* value \(2, 3, 6, 7\)",
+    ),
+    (
+        {"value": zeros(2, 6, 5, 7)},
+        r"key and value must have the same heads and length, .* value \(2, 6, 5, 7\)",
+    ),
+    (
+        {"key": zeros(2, 4, 5, 8), "value": zeros(2, 4, 5, 7)},
+        "key heads must divide the query heads, got H=6, G=4",
+    ),
     ({"key": zeros(2, 12, 5, 8), "value": zeros(2, 12, 5, 7)}, "must divide the query heads, got H=6, G=12"),
     ({"key": zeros(2, 0, 5, 8), "value": zeros(2, 0, 5, 7)}, "must divide the query heads, got H=6, G=0"),
-    ({"query": zeros(2, 6, 4, 0), "key": zeros(2, 3, 5, 0)}, r"width must be at least 1, got query \(2, 6, 4, 0\)"),
+    (
+        {"query": zeros(2, 6, 4, 0), "key": zeros(2, 3, 5, 0)},
+        r"width must be at least 1, got query \(2, 6, 4, 0\)",
+    ),
     ({"key": zeros(2, 3, 5, 8).half()}, r"one floating dtype, got query torch.float32, key torch.float16"),
     ({"value": zeros(2, 3, 5, 7).double()}, r"one floating dtype, got .* value torch.float64"),
-    ({name: good()[name].long() for name in ("query", "key", "value")}, "one floating dtype, got query torch.int64"),
+    (
+        {name: good()[name].long() for name in ("query", "key", "value")},
+        "one floating dtype, got query torch.int64",
+    ),
     ({"key": zeros(2, 3, 5, 8, device="meta")}, r"on one device, got query cpu, key meta, value cpu"),
     ({"segments": zeros(2, 5, device="meta").long()}, r"on one device, got .* segments meta"),
     ({"bias": zeros(4, 5, device="meta")}, r"on one device, got .* bias meta"),
@@ -48,11 +66,20 @@ BAD = [
     ({"pattern": Causal}, r"pattern must be a regard.pattern value, got <class"),
     ({"pattern": Causal().dense(4, 5)}, r"pattern must be a regard.pattern value, got tensor"),
     ({"query": zeros(2, 6, 6, 8)}, r"n ≤ m is needed, got n=6, m=5"),
-    ({"query": zeros(2, 6, 5, 8), "pattern": Documents((2, 2))}, r"documents\(\(2, 2\)\) covers 4 positions, got n=5"),
+    (
+        {"query": zeros(2, 6, 5, 8), "pattern": Documents((2, 2))},
+        r"documents\(\(2, 2\)\) covers 4 positions, got n=5",
+    ),
     ({"pattern": Documents((2, 2))}, r"documents\(\(2, 2\)\) covers 4 positions, got m=5 keys"),
     ({"query": zeros(2, 6, 5, 8), "pattern": Axial(2, 3)}, r"axial\(2, 3\) covers 6 positions, got n=5"),
-    ({"pattern": Causal() & ~Neighbourhood(1, 4, 1)}, r"neighbourhood\(1, 4, 1\) covers 4 positions, got m=5 keys"),
-    ({"bias": zeros(6, 4, 4)}, r"broadcast to \(B, H, N, M\) = \(2, 6, 4, 5\), got \(6, 4, 4\) torch.float32"),
+    (
+        {"pattern": Causal() & ~Neighbourhood(1, 4, 1)},
+        r"neighbourhood\(1, 4, 1\) covers 4 positions, got m=5 keys",
+    ),
+    (
+        {"bias": zeros(6, 4, 4)},
+        r"broadcast to \(B, H, N, M\) = \(2, 6, 4, 5\), got \(6, 4, 4\) torch.float32",
+    ),
     ({"bias": zeros(1, 2, 6, 4, 5)}, r"broadcast to .* got \(1, 2, 6, 4, 5\)"),
     ({"bias": zeros(4, 5).int()}, r"bias must be floating .* got \(4, 5\) torch.int32"),
     ({"bias": 0.5}, "bias must be a tensor or a DistanceBias, got float"),
@@ -95,7 +122,8 @@ def test_an_unknown_backend_is_told_the_names(impl: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "bias", [zeros(()), zeros(5), zeros(4, 1), zeros(6, 1, 5), zeros(2, 1, 1, 1), DistanceBias((1.0,) * 6)]
+    "bias",
+    [torch.zeros(()), zeros(5), zeros(4, 1), zeros(6, 1, 5), zeros(2, 1, 1, 1), DistanceBias((1.0,) * 6)],
 )
 def test_a_bias_broadcasts(bias: Tensor | DistanceBias) -> None:
     for impl in ("reference", "sdpa"):

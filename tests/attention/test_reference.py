@@ -11,19 +11,19 @@ from torch import Tensor
 
 from regard.attention import DistanceBias, attend
 from regard.pattern import Blocks, Causal, Dilated, Full, Global, Pattern, Prefix, Strided, Windowed
-from tests.attention.matching import gradients, inputs
+from tests.attention.matching import Inputs, gradients, inputs
 from tests.pattern.strategies import cases
 
 
 def by_hand(
-    xs: list[Tensor],
+    xs: Inputs,
     pattern: Pattern,
     scale: float,
     bias: list[Any] | None = None,
     segments: list[list[int]] | None = None,
 ) -> tuple[Tensor, Tensor]:
     """(out, weights), one number at a time."""
-    q, k, v = (x.double().tolist() for x in xs)
+    q, k, _ = (x.double().tolist() for x in xs)
     (B, H, N, _), (_, G, M, E) = xs[0].shape, xs[2].shape
     out = torch.zeros(B, H, N, E, dtype=torch.float64)
     weights = torch.zeros(B, H, N, M, dtype=torch.float64)
@@ -65,11 +65,15 @@ def test_scale_bias_and_segments_enter_as_written() -> None:
         torch.testing.assert_close(got, true)
 
 
-@pytest.mark.parametrize("pattern", [Full(), Strided(back=2), Global(first=2), ~Causal(), Windowed(size=3)], ids=str)
+@pytest.mark.parametrize(
+    "pattern", [Full(), Strided(back=2), Global(first=2), ~Causal(), Windowed(size=3)], ids=str
+)
 def test_its_gradient_is_that_of_the_formula(pattern: Pattern) -> None:
     """By differences, a row that sees nothing among them (~causal: the last)."""
     leaves = [x.requires_grad_() for x in inputs(6, H=2, G=1, D=3, E=2, dtype=torch.float64)]
-    bias = torch.randn(1, 1, 6, 6, dtype=torch.float64, generator=torch.Generator().manual_seed(3)).requires_grad_()
+    bias = torch.randn(
+        1, 1, 6, 6, dtype=torch.float64, generator=torch.Generator().manual_seed(3)
+    ).requires_grad_()
     segments = torch.tensor([[0, 0, 0, 1, 1, -1]])
 
     def run(q: Tensor, k: Tensor, v: Tensor, bias: Tensor) -> Tensor:
@@ -92,9 +96,13 @@ def test_weights_sum_to_one_over_what_is_seen_and_vanish_elsewhere() -> None:
 
 @pytest.mark.parametrize("impl", ["sdpa", "folded", "chunked", "gathered", "triton", "flex"])
 def test_who_cannot_give_weights_names_who_can(impl: str) -> None:
-    with pytest.raises(ValueError, match=f"impl='{impl}' never makes the weights; impl='reference' returns them"):
+    with pytest.raises(
+        ValueError, match=f"impl='{impl}' never makes the weights; impl='reference' returns them"
+    ):
         attend(*inputs(4), Strided(back=1), impl=impl, return_weights=True)
-    with pytest.raises(ValueError, match=rf"impl='{impl}' has no dropout on weights, got dropout=0.1; impl='reference'"):
+    with pytest.raises(
+        ValueError, match=rf"impl='{impl}' has no dropout on weights, got dropout=0.1; impl='reference'"
+    ):
         attend(*inputs(4), Strided(back=1), impl=impl, dropout=0.1)
 
 
@@ -102,7 +110,9 @@ def test_who_cannot_give_weights_names_who_can(impl: str) -> None:
 def test_rows_that_see_nothing_are_zero_in_value_and_gradient(dtype: torch.dtype) -> None:
     xs = inputs(5, H=2, G=1, dtype=dtype, spread=100.0)
     segments = torch.tensor([[-1, 0, 0, -1, 0]])
-    out, dq, dk, dv = gradients(xs, torch.ones(1, 2, 5, 16, dtype=dtype), ~Causal(), impl="reference", segments=segments)
+    grad = torch.ones(1, 2, 5, 16, dtype=dtype)
+    with torch.autograd.set_detect_anomaly(True):  # no NaN on the way either
+        out, dq, dk, dv = gradients(xs, grad, ~Causal(), impl="reference", segments=segments)
     # Query 1 sees keys 2 and 4, query 2 sees key 4; nobody sees 0, 1 and 3.
     blind, unseen = [0, 3, 4], [0, 1, 3]
     assert not out[:, :, blind].any()
@@ -116,7 +126,9 @@ def test_rows_that_see_nothing_are_zero_in_value_and_gradient(dtype: torch.dtype
 
 def test_all_padding_and_no_keys_give_zeros() -> None:
     xs = inputs(6)
-    results = gradients(xs, torch.ones(1, 2, 6, 16), Full(), impl="reference", segments=torch.full((1, 6), -1))
+    results = gradients(
+        xs, torch.ones(1, 2, 6, 16), Full(), impl="reference", segments=torch.full((1, 6), -1)
+    )
     assert not any(x.any() for x in results)
     results = gradients(inputs((6, 0)), torch.ones(1, 2, 6, 16), Full(), impl="reference")
     assert [tuple(x.shape) for x in results] == [(1, 2, 6, 16), (1, 2, 6, 16), (1, 2, 0, 16), (1, 2, 0, 16)]
@@ -157,7 +169,9 @@ class TestDropout:
 
     def test_each_weight_is_dropped_or_grown(self) -> None:
         x = torch.zeros(1, 1, 64, 4)
-        out = attend(x, x, torch.eye(64).view(1, 1, 64, 64), dropout=0.25, generator=torch.Generator().manual_seed(0))
+        out = attend(
+            x, x, torch.eye(64).view(1, 1, 64, 64), dropout=0.25, generator=torch.Generator().manual_seed(0)
+        )
         grown = torch.tensor(1 / 64 / 0.75)
         assert torch.all((out == 0) | torch.isclose(out, grown))
         assert abs(float((out == 0).float().mean()) - 0.25) < 4 * math.sqrt(0.25 * 0.75 / 64**2)
@@ -178,7 +192,9 @@ class TestDropout:
 
     @pytest.mark.parametrize("dropout", [-0.1, 1.0, 1.5, math.nan])
     def test_its_range(self, dropout: float) -> None:
-        with pytest.raises(ValueError, match=f"dropout must be at least 0 and below 1, got dropout={dropout}"):
+        with pytest.raises(
+            ValueError, match=f"dropout must be at least 0 and below 1, got dropout={dropout}"
+        ):
             self.run(1, dropout=dropout)
 
 

@@ -76,7 +76,10 @@ def test_the_pieces_of_a_column_are_short_and_whole() -> None:
             ):
                 counted[name] += last - first
                 assert offsets[column] <= first <= last <= offsets[column + 1]
-        assert counted == {"full": len(lists.by_key.full_columns), "partial": len(lists.by_key.partial_columns)}
+        assert counted == {
+            "full": len(lists.by_key.full_columns),
+            "partial": len(lists.by_key.partial_columns),
+        }
         assert {piece[0] for piece in pieces} == set(range(200))  # a column that nobody sees gets its zeros
         assert (len(lists.shared) > 0) == (pattern != Strided(back=70))
 

@@ -38,7 +38,14 @@ def test_ratios_are_the_peers_time_over_ours(capsys: pytest.CaptureFixture[str])
 def test_a_line_has_the_columns_of_the_header() -> None:
     text = line(Row("strided(8)", "regard", 2.0, 5.0, 0.5))
     assert text.split() == ["strided(8)", "regard", "2.000", "5.000", "–", "–", "0.500", "25%"]
-    assert line(Row("x", "SDPA", 6.0, 10.0, None, 3.0, 2.0)).split()[2:] == ["6.000", "10.000", "3.00×", "2.00×", "–", "–"]
+    assert line(Row("x", "SDPA", 6.0, 10.0, None, 3.0, 2.0)).split()[2:] == [
+        "6.000",
+        "10.000",
+        "3.00×",
+        "2.00×",
+        "–",
+        "–",
+    ]
     for title, value in (("forward", "2.000"), ("with back", "5.000"), ("floor", "0.500"), ("share", "25%")):
         assert HEADER.index(title) + len(title) == text.index(value) + len(value)
 
@@ -89,16 +96,18 @@ def test_both_ways_times_the_forward_without_a_graph() -> None:
 
 
 class TestTheCheck:
-    inputs = [torch.randn(1, 2, 600, 16, generator=torch.Generator().manual_seed(i)) for i in range(3)]
+    inputs = tuple(torch.randn(1, 2, 600, 16, generator=torch.Generator().manual_seed(i)) for i in range(3))
 
     @pytest.mark.parametrize(
-        "pattern", [Strided(back=40), Windowed(size=50), Dilated(back=3, step=4), Global(first=2), ~Causal()], ids=str
+        "pattern",
+        [Strided(back=40), Windowed(size=50), Dilated(back=3, step=4), Global(first=2), ~Causal()],
+        ids=str,
     )
     def test_what_is_right_passes(self, pattern: Pattern) -> None:
         exact.check(pattern, self.inputs)
 
     def test_in_half_precision_too(self) -> None:
-        exact.check(Strided(back=40), [x.bfloat16() for x in self.inputs])
+        exact.check(Strided(back=40), tuple(x.bfloat16() for x in self.inputs))
 
     @pytest.mark.parametrize(
         ("wrong", "name"),
@@ -124,13 +133,17 @@ def without_a_clock(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Nothing is run for its time; gives the order of checks and measurements."""
     order: list[str] = []
 
-    def check(pattern: Pattern, inputs: list[torch.Tensor]) -> None:
+    def check(pattern: Pattern, inputs: tuple[torch.Tensor, ...]) -> None:
         order.append(f"checked {pattern}")
+
+    def line(row: Row) -> str:
+        order.append(f"{row.who}: {row.case}")
+        return ""
 
     monkeypatch.setattr(attention, "both_ways", lambda *_, **__: Timed(1.0, 2.0))
     monkeypatch.setattr(attention, "milliseconds", lambda *_, **__: 1.0)
     monkeypatch.setattr(exact, "check", check)
-    monkeypatch.setattr(harness, "line", lambda row: order.append(f"{row.who}: {row.case}") or "")
+    monkeypatch.setattr(harness, "line", line)
     return order
 
 
@@ -142,14 +155,20 @@ def test_everything_is_checked_before_it_is_timed(without_a_clock: list[str]) ->
         check = entry.replace("regard: ", "checked ")
         assert check in without_a_clock, check
         assert without_a_clock.index(check) < without_a_clock.index(entry)
-    assert {row.who for row in report.rows} >= {"regard", "SDPA, dense mask", "SDPA, folded", "SDPA, causal", "SDPA"}
+    assert {row.who for row in report.rows} >= {
+        "regard",
+        "SDPA, dense mask",
+        "SDPA, folded",
+        "SDPA, causal",
+        "SDPA",
+    }
     assert all(len(points) >= 3 for points in report.series.values())
     assert report.settings["n"] == 4096
 
 
 @pytest.mark.usefixtures("without_a_clock")
 def test_a_failed_check_ends_the_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Any) -> None:
-    def check(pattern: Pattern, inputs: list[torch.Tensor]) -> None:
+    def check(pattern: Pattern, inputs: tuple[torch.Tensor, ...]) -> None:
         raise ValueError(f"{pattern}: out is off")
 
     monkeypatch.setattr(exact, "check", check)
@@ -186,6 +205,8 @@ class TestTheVerb:
             (["attention", "--device", "tpu"], "device must be cpu, or cuda where there is one, got 'tpu'"),
         ],
     )
-    def test_bad_arguments(self, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_bad_arguments(
+        self, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+    ) -> None:
         assert main(["bench", *arguments]) == 2
         assert message in capsys.readouterr().err

@@ -8,7 +8,7 @@ from functools import lru_cache
 import torch
 from torch import Tensor
 
-from regard.attention import blocks_cpu
+from regard.attention import blocks_cpu, sdpa
 from regard.attention.blocks_cpu import Part, Plan
 from regard.attention.problem import Problem
 from regard.pattern import Pattern
@@ -45,8 +45,6 @@ def attend(problem: Problem) -> Tensor:
     assert back is not None
     _, _, _, N, M = problem.sizes
     if 0 in (problem.query.numel(), problem.key.numel(), problem.value.numel()):
-        from regard.attention import sdpa
-
         return sdpa.attend(problem)
     back = min(back, M - 1)
     tile = min(64, max(16, 1 << (N - 1).bit_length()))

@@ -9,7 +9,7 @@ from functools import lru_cache
 import torch
 from torch import Tensor
 
-from regard.attention import blocks_cpu
+from regard.attention import blocks_cpu, sdpa
 from regard.attention.blocks_cpu import Part, Plan
 from regard.attention.problem import Problem
 from regard.pattern import Pattern
@@ -40,8 +40,6 @@ def attend(problem: Problem) -> Tensor:
     """The output, in time and memory that follow the tiles that hold anything."""
     _, _, _, N, M = problem.sizes
     if 0 in (problem.query.numel(), problem.key.numel(), problem.value.numel()):
-        from regard.attention import sdpa
-
         return sdpa.attend(problem)
     if problem.plain:
         heads = problem.sizes[1] // problem.sizes[2]

@@ -59,7 +59,7 @@ def _seen(q, k, q_segment, k_segment, M, gap, back, window,
     elif BACK:
         seen = q - k <= back
     else:
-        seen = (q >= 0) & (k >= 0)
+        seen = (q - q) <= k  # every pair; with more queries than keys some stand before the first
     if WINDOW:
         seen = seen & (q // window == k // window)
     if SEGMENTS:

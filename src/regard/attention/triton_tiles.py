@@ -201,7 +201,21 @@ class _Tiles(torch.autograd.Function):
                 *launch.strides(q, k, v, grad), *launch.numbers(launch.key_tiles), **launch.options,
             )  # fmt: skip
             launch.gather(sheets, dk, dv)
+        if torch.is_grad_enabled():
+            dq, dk, dv = (_Final.apply(x, q, k, v, grads[0]) for x in (dq, dk, dv))
         return dq, dk, dv, None, None
+
+
+class _Final(torch.autograd.Function):
+    """A gradient that hangs on what it was made from, so that differentiating it is an error and not zero."""
+
+    @staticmethod
+    def forward(ctx: Any, gradient: Tensor, *origin: Tensor) -> Tensor:
+        return gradient.view_as(gradient)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        raise RuntimeError("impl='triton' has no second derivative; impl='reference' has")
 
 
 def _ceil(a: int, b: int) -> int:
