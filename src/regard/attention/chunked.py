@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import lru_cache
 
 import torch
@@ -14,6 +15,7 @@ from regard.attention.problem import Problem
 from regard.pattern import Pattern
 
 LARGEST = 1 << 24  # numbers of a mask held at a time, where each chunk has its own
+RESULTS = 1 << 20  # numbers of one call's result: larger ones are fresh memory, paged in every time
 
 
 def refuses(problem: Problem) -> str | None:
@@ -81,5 +83,8 @@ def _parts(problem: Problem, tile: int, wide: int, count: int) -> Iterable[Part]
         if last > first:
             yield part(first, last, positions(first, last))
     if tail > head:
-        q, k = positions(head, head + 1)
-        yield part(head, tail, (q, k))
+        body = part(head, head + 1, positions(head, head + 1))
+        B, H, _, _, _ = problem.sizes
+        step = max(1, RESULTS // (B * H * tile * problem.value.shape[3]))
+        for first in range(head, tail, step):
+            yield replace(body, rows=slice(first, min(first + step, tail)), keys=first)

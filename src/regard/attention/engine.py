@@ -14,7 +14,7 @@ from torch import Tensor
 from regard.attention import reference
 from regard.attention.bias import DistanceBias
 from regard.attention.problem import Problem, check
-from regard.attention.shape import shape_of
+from regard.attention.shape import shape_of, union_of
 from regard.pattern import Causal, Full, Pattern
 
 SMALL = 1 << 18  # pairs below which one masked call beats any plan on a CPU
@@ -150,7 +150,7 @@ def _choose_cuda(problem: Problem) -> Choice:
     refusal = triton_tiles.refuses(problem)
     if refusal is not None:
         return Choice("sdpa", f"a dense mask, because our kernels cannot: {refusal}")
-    if shape is not None:
+    if union_of(problem.pattern) is not None:
         return Choice("triton", "the keys of a row follow from arithmetic")
     return Choice("triton", "the non-empty tiles are listed and only those are computed")
 
