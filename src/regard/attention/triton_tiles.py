@@ -19,17 +19,18 @@ from regard.pattern import Documents
 
 LOG2E = log2(2.718281828459045)
 SCALES = (1e-4, 1e4)
+WIDEST = 256  # head widths
 
 
 def refuses(problem: Problem) -> str | None:
     """Why the kernels cannot take the problem, or None."""
     query, value = problem.query, problem.value
-    if query.device.type != "cuda" and not _interpreted():
+    if query.device.type != "cuda" and not interpreted():
         return f"they run on CUDA, the query is on {query.device}"
     if query.dtype not in (torch.bfloat16, torch.float16, torch.float32):
         return f"they know bfloat16, float16 and float32, got {query.dtype}"
-    if max(query.shape[3], value.shape[3]) > 256:
-        return f"they know widths up to 256, got D={query.shape[3]}, E={value.shape[3]}"
+    if max(query.shape[3], value.shape[3]) > WIDEST:
+        return f"they know widths up to {WIDEST}, got D={query.shape[3]}, E={value.shape[3]}"
     if isinstance(problem.bias, Tensor):
         return "a bias tensor is n×m; they take a DistanceBias"
     if 0 in (query.numel(), problem.key.numel(), value.numel()):
@@ -37,7 +38,8 @@ def refuses(problem: Problem) -> str | None:
     return None
 
 
-def _interpreted() -> bool:
+def interpreted() -> bool:
+    """Whether Triton's interpreter runs the kernels, on CPU tensors."""
     # Triton decides when a kernel is defined; the interpreter then takes CPU tensors.
     try:
         from regard.attention import kernels
@@ -80,6 +82,13 @@ def tilings(width: int, dtype: torch.dtype) -> Tilings:
 
 def attend(problem: Problem) -> Tensor:
     """The output of our kernels."""
+    out = _Tiles.apply(*arranged(problem))
+    assert isinstance(out, Tensor)
+    return out
+
+
+def arranged(problem: Problem) -> tuple[Tensor, Tensor, Tensor, Work, Tilings]:
+    """The arguments of `forward`: query, key and value with dense rows, the work, and how it is cut."""
     need("triton", "triton")
     query, key, value = (
         x if x.stride(3) == 1 else x.contiguous() for x in (problem.query, problem.key, problem.value)
@@ -88,9 +97,7 @@ def attend(problem: Problem) -> Tensor:
         # The kernels hide a score by a large negative number before they scale; any other scale goes into q.
         query, problem = query * problem.scale, replace(problem, scale=1.0)
     width = max(query.shape[3], value.shape[3])
-    out = _Tiles.apply(query, key, value, prepare(problem), tilings(width, query.dtype))
-    assert isinstance(out, Tensor)
-    return out
+    return query, key, value, prepare(problem), tilings(width, query.dtype)
 
 
 @dataclass(frozen=True)
@@ -158,52 +165,65 @@ def _extent(segments: Tensor, size: int) -> tuple[Tensor, Tensor]:
     return torch.where(padded < 0, 1 << 30, padded).amin(2), padded.amax(2)
 
 
+def forward(q: Tensor, k: Tensor, v: Tensor, work: Work, tilings: Tilings) -> tuple[Tensor, Tensor]:
+    """The output (B,H,N,E), and each row's normaliser as a logarithm (B,H,N), for the backward pass."""
+    from regard.attention import kernels
+
+    (B, H, N, _), E = q.shape, v.shape[3]
+    out = torch.empty(B, H, N, E, dtype=q.dtype, device=q.device)
+    lse = torch.empty(B, H, N, dtype=torch.float32, device=q.device)
+    for i in range(len(work.shapes)):
+        launch = _Launch(q, k, v, work, i, tilings.forward)
+        kernels.forward[launch.grid(B * H, launch.query_tiles)](
+            q, k, v, out, lse, *launch.extras(by_key=False), *launch.by_query(),
+            *launch.strides(q, k, v, out), *launch.numbers(launch.query_tiles), **launch.options,
+        )  # fmt: skip
+    return out, lse
+
+
+def backward(
+    grad: Tensor, q: Tensor, k: Tensor, v: Tensor, out: Tensor, lse: Tensor, work: Work, tilings: Tilings
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The gradients of query, key and value."""
+    from regard.attention import kernels_back
+
+    grad = grad if grad.stride(3) == 1 else grad.contiguous()
+    B, H = q.shape[:2]
+    G = k.shape[1]
+    dq, dk, dv = (torch.empty(x.shape, dtype=x.dtype, device=x.device) for x in (q, k, v))
+    delta = torch.empty_like(lse)
+    # The normaliser is that of all shapes together, so each adds its part of the gradients.
+    for i in range(len(work.shapes)):
+        launch = _Launch(q, k, v, work, i, tilings.query)
+        kernels_back.backward_query[launch.grid(B * H, launch.query_tiles)](
+            q, k, v, out, grad, dq, lse, delta, *launch.extras(by_key=False), *launch.by_query(),
+            *launch.strides(q, k, v, out, grad), *launch.numbers(launch.query_tiles), **launch.options,
+        )  # fmt: skip
+        launch = _Launch(q, k, v, work, i, tilings.key)
+        pieces, sheets = launch.by_key(dk, dv)
+        kernels_back.backward_key[launch.grid(B * G, launch.key_tiles)](
+            q, k, v, grad, dk, dv, lse, delta, *launch.extras(by_key=True), *pieces,
+            *launch.strides(q, k, v, grad), *launch.numbers(launch.key_tiles), **launch.options,
+        )  # fmt: skip
+        launch.gather(sheets, dk, dv)
+    return dq, dk, dv
+
+
 class _Tiles(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, work: Work, tilings: Tilings) -> Tensor:
-        from regard.attention import kernels
-
-        (B, H, N, _), E = q.shape, v.shape[3]
-        out = torch.empty(B, H, N, E, dtype=q.dtype, device=q.device)
-        lse = torch.empty(B, H, N, dtype=torch.float32, device=q.device)
-        for i in range(len(work.shapes)):
-            launch = _Launch(q, k, v, work, i, tilings.forward)
-            kernels.forward[launch.grid(B * H, launch.query_tiles)](
-                q, k, v, out, lse, *launch.extras(by_key=False), *launch.by_query(),
-                *launch.strides(q, k, v, out), *launch.numbers(launch.query_tiles), **launch.options,
-            )  # fmt: skip
+        out, lse = forward(q, k, v, work, tilings)
         ctx.save_for_backward(q, k, v, out, lse)
         ctx.work, ctx.tilings = work, tilings
         return out
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        from regard.attention import kernels_back
-
         q, k, v, out, lse = ctx.saved_tensors
-        work, tilings = ctx.work, ctx.tilings
-        grad = grads[0] if grads[0].stride(3) == 1 else grads[0].contiguous()
-        B, H = q.shape[:2]
-        G = k.shape[1]
-        dq, dk, dv = (torch.empty(x.shape, dtype=x.dtype, device=x.device) for x in (q, k, v))
-        delta = torch.empty_like(lse)
-        # The normaliser is that of all shapes together, so each adds its part of the gradients.
-        for i in range(len(work.shapes)):
-            launch = _Launch(q, k, v, work, i, tilings.query)
-            kernels_back.backward_query[launch.grid(B * H, launch.query_tiles)](
-                q, k, v, out, grad, dq, lse, delta, *launch.extras(by_key=False), *launch.by_query(),
-                *launch.strides(q, k, v, out, grad), *launch.numbers(launch.query_tiles), **launch.options,
-            )  # fmt: skip
-            launch = _Launch(q, k, v, work, i, tilings.key)
-            pieces, sheets = launch.by_key(dk, dv)
-            kernels_back.backward_key[launch.grid(B * G, launch.key_tiles)](
-                q, k, v, grad, dk, dv, lse, delta, *launch.extras(by_key=True), *pieces,
-                *launch.strides(q, k, v, grad), *launch.numbers(launch.key_tiles), **launch.options,
-            )  # fmt: skip
-            launch.gather(sheets, dk, dv)
+        found = backward(grads[0], q, k, v, out, lse, ctx.work, ctx.tilings)
         if torch.is_grad_enabled():
-            dq, dk, dv = (_Final.apply(x, q, k, v, grads[0]) for x in (dq, dk, dv))
-        return dq, dk, dv, None, None
+            found = tuple(_Final.apply(x, q, k, v, grads[0]) for x in found)
+        return *found, None, None
 
 
 class _Final(torch.autograd.Function):

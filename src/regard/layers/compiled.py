@@ -1,7 +1,8 @@
 """Attention inside torch.compile: torch's own kernel where it knows the pattern, else one opaque operation.
 
 The compiler cannot follow how `attend` plans its work from the values of a pattern, so it sees a single
-operation with the pattern as text, which runs `attend` as it is. Its backward runs the forward once more.
+operation with the pattern as text, which runs `attend` as it is. Where our kernels run, its backward uses
+what the forward kept; elsewhere it runs the forward once more.
 """
 
 from __future__ import annotations
@@ -14,15 +15,18 @@ from torch import Tensor
 from torch.library import Library
 from torch.nn.functional import scaled_dot_product_attention
 
-from regard.attention import DistanceBias, attend
+from regard.attention import DistanceBias, attend, triton_tiles
+from regard.attention.problem import check
 from regard.pattern import Causal, Full, Pattern, parse
 
 INPUTS = "Tensor query, Tensor key, Tensor value, Tensor? segments, str pattern, float[] slopes"
 NAME = "regard::attention_by_text"
 
 LIBRARY = Library("regard", "FRAGMENT")
-LIBRARY.define(f"attention_by_text({INPUTS}) -> Tensor")
-LIBRARY.define(f"attention_by_text_backward(Tensor grad, {INPUTS}) -> (Tensor, Tensor, Tensor)")
+LIBRARY.define(f"attention_by_text({INPUTS}) -> (Tensor, Tensor)")  # the output, and what the kernels keep
+LIBRARY.define(
+    f"attention_by_text_backward(Tensor grad, Tensor out, Tensor kept, {INPUTS}) -> (Tensor, Tensor, Tensor)"
+)
 
 
 def mix(
@@ -45,20 +49,31 @@ def mix(
         causal = isinstance(pattern, Causal)
         return scaled_dot_product_attention(query, key, value, is_causal=causal, enable_gqa=grouped)
     slopes = [] if bias is None else list(bias.slopes)
-    return torch.ops.regard.attention_by_text(query, key, value, segments, str(pattern), slopes)
+    return torch.ops.regard.attention_by_text(query, key, value, segments, str(pattern), slopes)[0]
+
+
+def _kernels(query: Tensor, value: Tensor) -> bool:
+    # Nothing here may ask for a length, which the compiler may know by name only.
+    known = query.dtype in (torch.bfloat16, torch.float16, torch.float32)
+    return query.is_cuda and known and max(query.shape[3], value.shape[3]) <= triton_tiles.WIDEST
 
 
 @torch.library.impl(LIBRARY, "attention_by_text", "CompositeExplicitAutograd")
 def _forward(
     query: Tensor, key: Tensor, value: Tensor, segments: Tensor | None, pattern: str, slopes: list[float]
-) -> Tensor:
+) -> tuple[Tensor, Tensor]:
     bias = DistanceBias(tuple(slopes)) if slopes else None
-    return attend(query, key, value, _parse(pattern), bias=bias, segments=segments).contiguous()
+    if _kernels(query, value) and query.numel():
+        return triton_tiles.forward(*_arranged(query, key, value, segments, pattern, bias))
+    out = attend(query, key, value, _parse(pattern), bias=bias, segments=segments)
+    return out.contiguous(), _kept(query, value)
 
 
 @torch.library.impl(LIBRARY, "attention_by_text_backward", "CompositeExplicitAutograd")
-def _backward(
+def _backward(  # noqa: PLR0913, PLR0917 - the operation's own signature
     grad: Tensor,
+    out: Tensor,
+    kept: Tensor,
     query: Tensor,
     key: Tensor,
     value: Tensor,
@@ -66,33 +81,53 @@ def _backward(
     pattern: str,
     slopes: list[float],
 ) -> tuple[Tensor, Tensor, Tensor]:
+    bias = DistanceBias(tuple(slopes)) if slopes else None
+    if _kernels(query, value) and query.numel():
+        q, k, v, work, tilings = _arranged(query, key, value, segments, pattern, bias)
+        return triton_tiles.backward(grad, q, k, v, out, kept, work, tilings)
     with torch.enable_grad():
         q, k, v = (x.detach().requires_grad_() for x in (query, key, value))
-        bias = DistanceBias(tuple(slopes)) if slopes else None
-        out = attend(q, k, v, _parse(pattern), bias=bias, segments=segments)
-    q, k, v = torch.autograd.grad(out, (q, k, v), grad)
+        again = attend(q, k, v, _parse(pattern), bias=bias, segments=segments)
+    q, k, v = torch.autograd.grad(again, (q, k, v), grad)
     return q.contiguous(), k.contiguous(), v.contiguous()
 
 
+def _arranged(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    segments: Tensor | None,
+    pattern: str,
+    bias: DistanceBias | None,
+) -> Any:
+    return triton_tiles.arranged(check(query, key, value, _parse(pattern), None, bias, segments))
+
+
 @torch.library.register_fake(NAME, lib=LIBRARY)
-def _shape(query: Tensor, key: Tensor, value: Tensor, *rest: Any) -> Tensor:
-    return query.new_empty(*query.shape[:3], value.shape[3])
+def _shape(query: Tensor, key: Tensor, value: Tensor, *rest: Any) -> tuple[Tensor, Tensor]:
+    return query.new_empty(*query.shape[:3], value.shape[3]), _kept(query, value)
+
+
+def _kept(query: Tensor, value: Tensor) -> Tensor:
+    """Memory for what the forward pass keeps, none where the backward pass starts afresh."""
+    return query.new_empty(query.shape[:3] if _kernels(query, value) else (0,), dtype=torch.float32)
 
 
 @torch.library.register_fake(f"{NAME}_backward", lib=LIBRARY)
 def _shapes(
-    grad: Tensor, query: Tensor, key: Tensor, value: Tensor, *rest: Any
+    grad: Tensor, out: Tensor, kept: Tensor, query: Tensor, key: Tensor, value: Tensor, *rest: Any
 ) -> tuple[Tensor, Tensor, Tensor]:
     q, k, v = (x.new_empty(x.shape) for x in (query, key, value))
     return q, k, v
 
 
-def _remember(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+def _remember(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
     query, key, value, segments, ctx.pattern, ctx.slopes = inputs
-    ctx.save_for_backward(query, key, value, segments)
+    ctx.save_for_backward(*output, query, key, value, segments)
+    ctx.set_materialize_grads(False)
 
 
-def _gradient(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+def _gradient(ctx: Any, grad: Tensor, _: Tensor | None) -> tuple[Tensor | None, ...]:
     found = torch.ops.regard.attention_by_text_backward(grad, *ctx.saved_tensors, ctx.pattern, ctx.slopes)
     return *found, None, None, None
 

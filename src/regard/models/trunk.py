@@ -55,6 +55,9 @@ class Trunk(nn.Module):
         """Map embedded tokens (B,N,C) to (B,N,C), before the last norm."""
         share = self.dropout if self.training and cache is None else 0.0
         x = drop(self.input_norm(x), share, generator)
+        if torch.is_autocast_enabled(x.device.type):
+            # A float32 sum of bfloat16 branches would double the traffic of every norm and residual.
+            x = x.to(torch.get_autocast_dtype(x.device.type))
         inside = None if trace is None else trace.inside("blocks")
         if trace is not None:
             trace.record("embedding", x)
