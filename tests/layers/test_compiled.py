@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from regard.attention import attend
-from regard.layers import Alibi, Attention, PreNorm, RMSNorm, Rotary, SwiGLU, compiled
+from regard.layers import Alibi, Attention, CourseBlock, PostNorm, PreNorm, RMSNorm, Rotary, SwiGLU, compiled
 from regard.models import GPT, Encoder, EncoderConfig, GPTConfig, ViT, ViTConfig
 from regard.pattern import Causal, Full, Global, Neighbourhood, SparseStrided, Strided
 
@@ -41,6 +41,16 @@ CASES = {
     "gpt alibi": (lambda: gpt(position=Alibi(), pattern=Strided(back=5) | Global(first=2)), tokens, {}),
     "gpt grouped": (lambda: gpt(**LLAMA), tokens, {}),
     "vit": (lambda: ViT(ViTConfig(image=(8, 12), patch=4, classes=5, **SMALL)), images, {}),
+    "vit after norms": (
+        lambda: ViT(ViTConfig(image=(8, 12), patch=4, classes=5, block=PostNorm(), **SMALL)),
+        images,
+        {},
+    ),
+    "vit of the course": (
+        lambda: ViT(ViTConfig(image=(8, 12), patch=4, classes=5, block=CourseBlock(), **SMALL)),
+        images,
+        {},
+    ),
     "vit resized": (lambda: ViT(ViTConfig(image=(16, 4), patch=4, classes=5, **SMALL)), images, {}),
     "vit grid": (
         lambda: ViT(ViTConfig(image=(8, 12), patch=2, pool="mean", **SMALL, pattern=GRID)),

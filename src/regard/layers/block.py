@@ -9,6 +9,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
+from regard.layers import compiled
 from regard.layers.attention import Attention
 from regard.layers.cache import LayerCache
 from regard.layers.dropout import drop
@@ -108,6 +109,22 @@ class Block(nn.Module):
         if trace is not None:
             trace.record("output", x)
         return x
+
+    def first(self, x: Tensor, *, generator: torch.Generator | None = None) -> Tensor:
+        """Token 0 (B,1,C) of what full attention and the feed-forward give, and no more.
+
+        Compiled, what is cut off here is never computed.
+        """
+        share = self.dropout if self.training else 0.0
+
+        def attention(x: Tensor) -> Tensor:
+            return drop(compiled.first_row(self.attention, x), share, generator)
+
+        def feedforward(x: Tensor) -> Tensor:
+            return drop(self.feedforward(x), share, generator)
+
+        x = self.assembly.join(x, attention, self.attention_norm)[:, :1]
+        return self.assembly.join(x, feedforward, self.feedforward_norm)
 
 
 def check_dropout(dropout: float) -> None:

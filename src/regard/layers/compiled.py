@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.library import Library
-from torch.nn.functional import scaled_dot_product_attention
+from torch.nn.functional import linear, scaled_dot_product_attention
 
 from regard.attention import DistanceBias, attend, triton_tiles
 from regard.attention.problem import check
@@ -56,6 +56,17 @@ def _kernels(query: Tensor, value: Tensor) -> bool:
     # Nothing here may ask for a length, which the compiler may know by name only.
     known = query.dtype in (torch.bfloat16, torch.float16, torch.float32)
     return query.is_cuda and known and max(query.shape[3], value.shape[3]) <= triton_tiles.WIDEST
+
+
+def first_row(attention: Any, x: Tensor) -> Tensor:
+    """Row 0 (B,1,C) of full attention over tokens (B,N,C): one query for all keys."""
+    wide = attention.heads * attention.head_width
+    weight, bias = attention.qkv.weight, attention.qkv.bias
+    q = linear(x[:, :1], weight[:wide], bias[:wide])
+    k, v = linear(x, weight[wide:], bias[wide:]).chunk(2, dim=-1)
+    q, k, v = (y.unflatten(-1, (-1, attention.head_width)).transpose(1, 2) for y in (q, k, v))  # B H N D
+    out = scaled_dot_product_attention(q, k, v, enable_gqa=attention.heads != attention.kv_heads)
+    return attention.out(out.transpose(1, 2).flatten(2))
 
 
 @torch.library.impl(LIBRARY, "attention_by_text", "CompositeExplicitAutograd")

@@ -53,6 +53,13 @@ class Stack(nn.ModuleList):
             )
         return x
 
+    def first(self, x: Tensor, *, generator: torch.Generator | None = None) -> Tensor:
+        """Token 0 (B,1,C) of what comes out where the last block sees everything."""
+        *before, last = self
+        for block in before:
+            x = block(x, generator=generator)
+        return cast(Block, last).first(x, generator=generator)
+
 
 def check_pattern(pattern: Pattern | Sequence[Pattern]) -> Pattern | tuple[Pattern, ...]:
     """One pattern as it is, several as a tuple, or a ValueError."""

@@ -53,15 +53,22 @@ class Trunk(nn.Module):
         generator: torch.Generator | None = None,
     ) -> Tensor:
         """Map embedded tokens (B,N,C) to (B,N,C), before the last norm."""
+        x = self.enter(x, cache=cache, generator=generator)
+        inside = None if trace is None else trace.inside("blocks")
+        if trace is not None:
+            trace.record("embedding", x)
+        return self.blocks(x, segments=segments, cache=cache, trace=inside, generator=generator)
+
+    def enter(
+        self, x: Tensor, *, cache: Cache | None = None, generator: torch.Generator | None = None
+    ) -> Tensor:
+        """The embedded tokens as the first block gets them."""
         share = self.dropout if self.training and cache is None else 0.0
         x = drop(self.input_norm(x), share, generator)
         if torch.is_autocast_enabled(x.device.type):
             # A float32 sum of bfloat16 branches would double the traffic of every norm and residual.
             x = x.to(torch.get_autocast_dtype(x.device.type))
-        inside = None if trace is None else trace.inside("blocks")
-        if trace is not None:
-            trace.record("embedding", x)
-        return self.blocks(x, segments=segments, cache=cache, trace=inside, generator=generator)
+        return x
 
     def fill(self, device: torch.device, generator: torch.Generator | None) -> None:
         """Give a model that was built without memory its weights."""

@@ -135,12 +135,22 @@ class ViT(Trunk):
 
         `segments` (B,P) are 0 for real patches and −1 for padding.
         """
-        x, segments = self._tokens(images, segments, trace, generator)
+        if torch.compiler.is_compiling() and trace is None and self._reads_token_0(segments):
+            # The head reads token 0, so the last block need not make the others.
+            x = self.blocks.first(
+                self.enter(self._embedded(images)[0], generator=generator), generator=generator
+            )
+        else:
+            x, segments = self._tokens(images, segments, trace, generator)
         # The class token alone is normed: the other tokens have served their purpose.
         pooled = self.output_norm(x[:, 0]) if self.class_token is not None else None
         if pooled is None:
             pooled = mean_pool(self.output_norm(x), segments)
         return pooled if self.head is None else self.head(pooled)
+
+    def _reads_token_0(self, segments: Tensor | None) -> bool:
+        patterns = self.config.patterns
+        return self.class_token is not None and segments is None and patterns[-1:] == (Full(),)
 
     def _tokens(
         self,
@@ -149,6 +159,10 @@ class ViT(Trunk):
         trace: Trace | None,
         generator: torch.Generator | None,
     ) -> tuple[Tensor, Tensor | None]:
+        x, segments = self._embedded(images, segments)
+        return self.run(x, segments=segments, trace=trace, generator=generator), segments
+
+    def _embedded(self, images: Tensor, segments: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
         grid = self.patches.grid(images)
         if segments is not None:
             check_tokens("segments", segments, (len(images), grid[0] * grid[1]))
@@ -156,4 +170,4 @@ class ViT(Trunk):
         if self.class_token is not None:
             x = torch.cat([self.class_token.expand(len(x), -1, -1), x], dim=1)  # B 1+P C
             segments = None if segments is None else pad(segments, (1, 0))
-        return self.run(x, segments=segments, trace=trace, generator=generator), segments
+        return x, segments

@@ -1,7 +1,8 @@
 """`regard bench models`: a training step of a ViT beside timm, vit-pytorch and transformers.
 
 Everyone gets the same treatment: weights in float32, on a GPU bfloat16 by autocast and a fused AdamW, on a
-CPU forward and backward in float32. Compiled means torch.compile with CUDA graphs, and only on a GPU.
+CPU forward and backward in float32. On a GPU "compiled" means torch.compile with CUDA graphs of its own, and
+"captured" torch.compile with the whole step, optimiser included, in one graph, as `regard train` runs it.
 """
 
 from __future__ import annotations
@@ -164,57 +165,71 @@ def _batch(shape: Shape, batch: int, device: str) -> tuple[Tensor, Tensor]:
 def _time(report: Report, shape: Shape, batch: int, device: str) -> None:
     images, labels = _batch(shape, batch, device)
 
-    def measure(peer: str | None, compiled: bool) -> Timed:
+    def measure(peer: str | None, how: str) -> Timed:
         obstacle = None if peer is None else _obstacle(peer)
         if obstacle is not None:
             return Timed(note=obstacle)
         model, logits = _ours(shape) if peer is None else PEERS[peer][1](shape)
         model.to(device).train()
-        step = training_step(model, logits, images, labels, compiled)
-        for _ in range(5 if compiled else 0):  # compile, record the graphs, replay
-            step()
+        step = training_step(model, logits, images, labels, how)
         spent = milliseconds(step, device, budget=1.0)
         return Timed(both=spent, note=f"{1e3 * batch / spent:,.0f} images/s")
 
-    graphs = device == "cuda"
-    ours = measure(None, compiled=graphs)
+    gpu = device == "cuda"
+    ours = measure(None, "captured" if gpu else "eager")
     peers = {}
-    if graphs:
-        peers = {
-            "regard, eager": measure(None, compiled=False),
-            "timm, compiled": measure("timm", compiled=True),
-        }
-    peers |= {f"{peer}, eager": measure(peer, compiled=False) for peer in PEERS}
+    if gpu:
+        pairs = [(None, "compiled"), (None, "eager"), ("timm", "compiled"), ("timm", "captured")]
+        peers = {f"{peer or 'regard'}, {how}": measure(peer, how) for peer, how in pairs}
+    peers |= {f"{peer}, eager": measure(peer, "eager") for peer in PEERS}
     report.add(str(shape), ours, peers)
 
 
 def training_step(
-    model: nn.Module,
-    logits: Callable[[Tensor], Tensor],
-    images: Tensor,
-    labels: Tensor,
-    compiled: bool = False,
-) -> Callable[[], None]:
+    model: nn.Module, logits: Callable[[Tensor], Tensor], images: Tensor, labels: Tensor, how: str = "eager"
+) -> Callable[[], object]:
     """One step of training as a call: forward, loss and backward, and on a GPU the optimiser."""
     device = images.device.type
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True) if device == "cuda" else None
+    captured = how == "captured"
+    optimizer = None
+    if device == "cuda":
+        rate = torch.tensor(1e-4, device=device) if captured else 1e-4
+        optimizer = torch.optim.AdamW(model.parameters(), lr=rate, fused=True, capturable=captured)
 
     def loss(images: Tensor, labels: Tensor) -> Tensor:
         with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
             found = logits(images)
         return cross_entropy(found.float(), labels)
 
-    if compiled:
+    run: Any = loss
+    if how != "eager":
         torch.compiler.reset()  # what was compiled for the model before counts against the limit
-    run: Any = torch.compile(loss, mode="reduce-overhead") if compiled else loss
+        run = torch.compile(loss, mode="reduce-overhead" if how == "compiled" else None)
 
     def step() -> None:
         # Gradients live in the graphs' memory: let them go before the next forward writes there.
         model.zero_grad(set_to_none=True)
-        if compiled:
+        if how == "compiled":
             torch.compiler.cudagraph_mark_step_begin()
         run(images, labels).backward()
         if optimizer is not None:
             optimizer.step()
 
-    return step
+    if how == "compiled":
+        for _ in range(5):  # compile, record the graphs, replay
+            step()
+    return _captured(step) if captured else step
+
+
+def _captured(step: Callable[[], object]) -> Callable[[], object]:
+    """The step as one CUDA graph."""
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        for _ in range(4):
+            step()
+    torch.cuda.current_stream().wait_stream(stream)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        step()
+    return graph.replay
