@@ -14,7 +14,7 @@ import typer
 from regard.cli.benches.harness import HEADER, plot
 from regard.cli.options import AsJson, print_json
 
-NAMES = ("attention", "linear", "models", "recurrence")
+NAMES = ("attention", "generate", "linear", "models", "recurrence")
 
 
 def bench(

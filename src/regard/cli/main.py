@@ -11,9 +11,17 @@ import typer
 
 from regard import __version__
 from regard.cli.bench import bench
+from regard.cli.cost import cost
 from regard.cli.count import count
 from regard.cli.draw import draw
+from regard.cli.evaluate import evaluate
+from regard.cli.export import export
+from regard.cli.generate import generate
+from regard.cli.look import look
+from regard.cli.predict import predict
+from regard.cli.runs import runs
 from regard.cli.tour import tour
+from regard.cli.train import train
 
 app = typer.Typer(
     name="regard",
@@ -24,6 +32,14 @@ app = typer.Typer(
 )
 app.command()(draw)
 app.command()(count)
+app.command()(cost)
+app.command()(train)
+app.command("eval")(evaluate)
+app.command()(predict)
+app.command()(generate)
+app.command()(look)
+app.command()(runs)
+app.command()(export)
 app.command()(tour)
 app.command()(bench)
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
-from regard.attention import DistanceBias, attend
+from regard.attention import DistanceBias, attend, packed
 from regard.errors import check_int
 from regard.layers import compiled
 from regard.layers.cache import LayerCache, Seen
+from regard.layers.linear_mixer import Linear, LinearCache, mix_linear
 from regard.layers.position import Alibi, Position, Rotary
+from regard.layers.slots import attend_slots
 from regard.layers.tracing import Trace
 from regard.pattern import Full, Pattern
 
@@ -40,9 +44,17 @@ class Attention(nn.Module):
         self.kv_heads, self.head_width = check_heads(width, heads, kv_heads, head_width, position)
         if not isinstance(pattern, Pattern):
             raise ValueError(f"pattern must be a regard.pattern value, got {pattern=}")
+        if isinstance(pattern, Linear):
+            if isinstance(position, Alibi):
+                raise ValueError(f"{position} adds to the scores of a softmax, which {pattern} has not")
+        elif any(isinstance(atom, Linear) for atom in pattern.atoms()):
+            raise ValueError(f"linear stands alone, not inside an expression, got {pattern=}")
         self.pattern = pattern
         self.rotary = position if isinstance(position, Rotary) else None
         self.bias = position.bias(heads) if isinstance(position, Alibi) else None
+        # Short sequences go straight from the projection to a kernel, where nothing else touches the scores.
+        bare = not isinstance(position, Rotary | Alibi) and not isinstance(pattern, Linear)
+        self.band = packed.band_of(pattern) if bare else None
         self.qkv = nn.Linear(width, (heads + 2 * self.kv_heads) * self.head_width)
         self.out = nn.Linear(heads * self.head_width, width)
 
@@ -51,40 +63,61 @@ class Attention(nn.Module):
         x: Tensor,
         *,
         segments: Tensor | None = None,
-        cache: LayerCache | None = None,
+        cache: LayerCache | LinearCache | None = None,
         trace: Trace | None = None,
     ) -> Tensor:
         """Map tokens (B,N,C) to (B,N,C); with a cache they continue what it holds."""
         H, G = self.heads, self.kv_heads
-        qkv = self.qkv(x).unflatten(-1, (H + 2 * G, self.head_width)).transpose(1, 2)  # B H+2G N D
-        q, k, v = qkv.split([H, G, G], dim=1)
+        qkv = self.qkv(x).unflatten(-1, (H + 2 * G, self.head_width))  # B N H+2G D
+        if self.band is not None and qkv.is_cuda and segments is cache is None and packed.fits(qkv):
+            if trace is not None:
+                _record(*qkv.transpose(1, 2).split([H, G, G], dim=1), self.pattern, trace)
+            return self.out(packed.attend_packed(qkv, H, self.band).flatten(2))
+        q, k, v = qkv.transpose(1, 2).split([H, G, G], dim=1)  # B H N D
         if self.rotary is not None:
             start = 0 if cache is None else cache.length
             q, k = self.rotary.turn(q, start), self.rotary.turn(k, start)
-        seen = Seen(k, v, segments, self.pattern, None) if cache is None else cache.extend(k, v, segments)
-        if torch.compiler.is_compiling() and cache is None and trace is None:
+        if isinstance(self.pattern, Linear):
+            assert cache is None or isinstance(cache, LinearCache)
+            out = mix_linear(q, k, v, segments, cache, trace)
+        elif torch.compiler.is_compiling() and cache is None and trace is None:
             out = compiled.mix(q, k, v, self.pattern, self.bias, segments)
         else:
-            out = _mix(q, seen, self.bias, trace)
+            assert cache is None or isinstance(cache, LayerCache)
+            seen = Seen(k, v, segments, None) if cache is None else cache.extend(k, v, segments)
+            out = _mix(q, seen, self.pattern, self.bias, trace)
         return self.out(out.transpose(1, 2).flatten(2))  # B H N D -> B N H·D
 
 
-def _mix(q: Tensor, seen: Seen, bias: Tensor | DistanceBias | None, trace: Trace | None) -> Tensor:
-    impl = "auto"
+def _mix(q: Tensor, seen: Seen, pattern: Pattern, bias: DistanceBias | None, trace: Trace | None) -> Tensor:
     if seen.positions is not None:
-        # Some keys were dropped: rows no longer tell positions, so the mask and the bias are spelt out.
-        impl = "sdpa"
-        if isinstance(bias, DistanceBias):
-            bias = bias.dense(seen.positions[-q.shape[2] :, None], seen.positions[None, :])
-    key, value, pattern, segments = seen.key, seen.value, seen.pattern, seen.segments
+        return _mix_slots(q, seen, pattern, bias, trace)
+    key, value, segments = seen.key, seen.value, seen.segments
     if trace is not None:
-        # A run of its own: the output must not change because someone watches.
-        with torch.no_grad():
-            _, weights = attend(
-                q, key, value, pattern, bias=bias, segments=segments, impl="reference", return_weights=True
-            )
-        trace.record("weights", weights)
-    return attend(q, key, value, pattern, bias=bias, segments=segments, impl=impl)
+        _record(q, key, value, pattern, trace, bias=bias, segments=segments)
+    return attend(q, key, value, pattern, bias=bias, segments=segments)
+
+
+@torch.no_grad()
+def _record(q: Tensor, key: Tensor, value: Tensor, pattern: Pattern, trace: Trace, **rest: Any) -> None:
+    """The weights by a run of its own: the output must not change because someone watches."""
+    trace.record("weights", attend(q, key, value, pattern, impl="reference", return_weights=True, **rest)[1])
+
+
+def _mix_slots(
+    q: Tensor, seen: Seen, pattern: Pattern, bias: DistanceBias | None, trace: Trace | None
+) -> Tensor:
+    """Some keys were dropped or overwritten: slots no longer tell positions, so the mask is spelt out."""
+    keys, queries = seen.positions, seen.queries
+    assert keys is not None
+    assert queries is not None
+    allowed = (pattern.allows(queries[:, None], keys[None, :]) & (keys >= 0))[None, None]  # 1 1 N S
+    if seen.segments is not None:
+        assert seen.own is not None
+        own = seen.own[:, None, :, None]
+        allowed = allowed & (own == seen.segments[:, None, None, :]) & (own >= 0)
+    dense = None if bias is None else bias.dense(queries[:, None], keys[None, :])
+    return attend_slots(q, seen.key, seen.value, allowed, dense, trace)
 
 
 def check_heads(

@@ -1,4 +1,4 @@
-"""Keys and values of the past, of which only those are held that the pattern can still reach."""
+"""Keys and values of the past in slots of fixed memory: as many as the pattern can still reach."""
 
 from __future__ import annotations
 
@@ -10,121 +10,138 @@ import torch
 from torch import Tensor
 
 from regard.errors import check_int
+from regard.layers.linear_mixer import Linear, LinearCache
+from regard.layers.slots import layout_of
 from regard.pattern import Pattern
 
-
-@dataclass(frozen=True, eq=False)
-class Placed(Pattern):
-    """A pattern on rows that stand at positions of their own, one per key; queries are the last rows."""
-
-    pattern: Pattern
-    positions: Tensor  # M, on the device of the attention
-
-    def allows(self, q: Any, k: Any) -> Any:
-        """Whether the pattern allows the pair at the rows' positions."""
-        return self.pattern.allows(self.positions[q], self.positions[k])
-
-    def atoms(self) -> list[Any]:
-        """None, because nothing here depends on how many rows there are."""
-        return []
+SHORTEST = 64  # slots that an unbounded cache starts with; it doubles when they are full
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What the newest queries attend to; `positions` (M,) is None where the keys stand at 0 … M − 1."""
+    """What the newest queries attend to; `positions` (M,) is None where the keys stand at 0 … M − 1.
+
+    A position of −1 is a slot that holds nothing yet.
+    """
 
     key: Tensor
     value: Tensor
     segments: Tensor | None
-    pattern: Pattern
-    positions: Tensor | None
+    positions: Tensor | None = None
+    queries: Tensor | None = None  # N, where positions are given: those of the newest
+    own: Tensor | None = None  # B N, the segments of the newest
 
 
 class LayerCache:
-    """The past of one attention layer.
+    """The past of one attention layer: a new key is written over one that nobody can see any more.
 
     >>> from regard.pattern import Strided
     >>> cache = LayerCache(Strided(back=2), capacity=100)
     >>> for _ in range(10):
     ...     seen = cache.extend(torch.zeros(1, 1, 1, 4), torch.zeros(1, 1, 1, 4))
-    >>> cache.length, cache.held
-    (10, 3)
+    >>> cache.length, cache.held, cache.key.shape
+    (10, 3, torch.Size([1, 1, 3, 4]))
     """
 
     def __init__(self, pattern: Pattern, capacity: int) -> None:
         check_int("capacity", capacity, 1)
         self.pattern, self.capacity = pattern, capacity
+        self.bounded = pattern.keys_kept() is not None  # the pattern lets old keys go
         self.length = 0
         totals = [atom.total for atom in pattern.atoms() if atom.total is not None]
         self.total = min(totals, default=None)  # no position past it has a meaning
-        self.keep = None if pattern.keys_kept() is None else _Keep(pattern, self.total)
-        self.key: Tensor | None = None  # B G M D, M the keys held; the whole capacity where none is dropped
+        self.layout = layout_of(pattern, capacity if self.bounded else self._room(1))
+        self.key: Tensor | None = None  # B G S D, S the slots
         self.value: Tensor | None = None
         self.segments: Tensor | None = None
-        self.positions = torch.arange(0)  # of the keys held, on the CPU
-
-    @property
-    def bounded(self) -> bool:
-        """Whether the pattern lets old keys go."""
-        return self.keep is not None
 
     @property
     def held(self) -> int:
         """How many keys are held."""
-        return self.length if self.keep is None else len(self.positions)
+        return int((self._held() >= 0).sum()) if self.length else 0
 
     @property
     def nbytes(self) -> int:
         """The bytes of the keys and values held."""
         if self.key is None or self.value is None:
             return 0
-        row = sum(x[:, :, :1].nbytes for x in (self.key, self.value))
-        return row * self.held
+        return sum(x[:, :, :1].nbytes for x in (self.key, self.value)) * self.held
 
     def extend(self, key: Tensor, value: Tensor, segments: Tensor | None = None) -> Seen:
         """Take in the next keys (B,G,N,D), values and segments (B,N); give what their queries may need."""
-        stop = self.length + key.shape[2]
+        start, stop = self.length, self.length + key.shape[2]
         most = self.capacity if self.total is None else min(self.capacity, self.total)
         if stop > most:
             raise ValueError(f"the cache of {self.pattern} ends at {most} positions, got {stop}")
-        if self.length and (segments is None) != (self.segments is None):
+        if start and (segments is None) != (self.segments is None):
             raise ValueError("segments must be given at every step of a cache or at none")
-        if self.segments is not None and segments is not None:
-            segments = torch.cat([self.segments, segments], dim=1)
-        if self.keep is None:
-            seen = self._fill(key, value, segments, stop)
-        else:
-            seen = self._select(key, value, segments, stop, self.keep)
+        slots = self._reserve(key, value, segments, stop)
+        new = (key, value, segments)
+        seen = None if key.shape[2] == 1 else self._before(slots, new)
         self.length = stop
-        return seen
+        self._write(slots, new, start)
+        if seen is not None:
+            return seen
+        if self.layout.plain and stop <= self.layout.size:
+            return _seen([None if x is None else _rows(x, stop) for x in slots])
+        return _seen(slots, self._held(), torch.tensor([start]), segments)
 
-    def _fill(self, key: Tensor, value: Tensor, segments: Tensor | None, stop: int) -> Seen:
-        if self.key is None or self.value is None:
-            self.key = key.new_empty(*key.shape[:2], self.capacity, key.shape[3])
-            self.value = value.new_empty(*value.shape[:2], self.capacity, value.shape[3])
-        self.key[:, :, self.length : stop] = key
-        self.value[:, :, self.length : stop] = value
-        self.segments = segments
-        return Seen(self.key[:, :, :stop], self.value[:, :, :stop], segments, self.pattern, None)
+    def _held(self) -> Tensor:
+        return self.layout.held(torch.tensor([self.length - 1]))[0]  # S
 
-    def _select(self, key: Tensor, value: Tensor, segments: Tensor | None, stop: int, keep: _Keep) -> Seen:
-        positions = torch.cat([self.positions, torch.arange(self.length, stop)])
-        if self.key is not None and self.value is not None:
-            key = torch.cat([self.key, key], dim=2)
-            value = torch.cat([self.value, value], dim=2)
-        natural = self.total is None and len(positions) == stop  # nothing is missing, no geometry to outgrow
-        at = None if natural else positions.to(key.device)
-        seen = Seen(key, value, segments, self.pattern if at is None else Placed(self.pattern, at), at)
-        alive = keep(positions, stop).nonzero()[:, 0]
-        where = alive.to(key.device)
-        self.key, self.value = key.index_select(2, where), value.index_select(2, where)
-        self.segments = None if segments is None else segments.index_select(1, where)
-        self.positions = positions[alive]
-        return seen
+    def _room(self, stop: int) -> int:
+        # In powers of two, so that a cache of unknown length is copied a handful of times.
+        return min(self.capacity, max(SHORTEST, 1 << (stop - 1).bit_length()))
+
+    def _reserve(self, key: Tensor, value: Tensor, segments: Tensor | None, stop: int) -> list[Tensor | None]:
+        grows = not self.bounded and stop > self.layout.size
+        if self.key is None or grows:
+            old = (self.key, self.value, self.segments)
+            if grows:
+                self.layout = layout_of(self.pattern, self._room(stop))
+            S = self.layout.size
+            shapes = [
+                (*key.shape[:2], S, key.shape[3]),
+                (*value.shape[:2], S, value.shape[3]),
+                (len(key), S),
+            ]
+            made = [
+                None if x is None else x.new_zeros(shape)
+                for x, shape in zip((key, value, segments), shapes, strict=True)
+            ]
+            for new, was in zip(made, old, strict=True):
+                if new is not None and was is not None:
+                    _rows(new, self.length).copy_(_rows(was, self.length))
+            self.key, self.value, self.segments = made
+        return [self.key, self.value, self.segments]
+
+    def _before(self, slots: list[Tensor | None], new: tuple[Tensor | None, ...]) -> Seen:
+        """Several queries: the early ones may see what the later keys are about to replace."""
+        if self.length == 0 and self.total is None:
+            return _seen(list(new))
+        assert new[0] is not None
+        queries = torch.arange(self.length, self.length + new[0].shape[2])
+        if self.length == 0:
+            return _seen(list(new), queries, queries, new[2])
+        both = [
+            None if a is None or b is None else torch.cat([a, b], dim=a.ndim // 2)
+            for a, b in zip(slots, new, strict=True)
+        ]
+        return _seen(both, torch.cat([self._held(), queries]), queries, new[2])
+
+    def _write(self, slots: list[Tensor | None], new: tuple[Tensor | None, ...], start: int) -> None:
+        held = self._held()
+        into = (held >= start).nonzero()[:, 0]  # each slot at most once: the last that falls into it
+        source = held[into] - start
+        for x, fresh in zip(slots, new, strict=True):
+            if x is not None and fresh is not None:
+                axis = x.ndim // 2  # B G S D, or B S
+                chosen = fresh.index_select(axis, source.to(x.device))
+                x.index_copy_(axis, into.to(x.device), chosen)
 
 
 class Cache:
-    """The past of a whole model, one `LayerCache` per pattern.
+    """The past of a whole model: slots for each pattern, a state for linear attention.
 
     >>> from regard.pattern import Causal, Strided
     >>> cache = Cache([Strided(back=3), Causal()], capacity=64)
@@ -133,7 +150,10 @@ class Cache:
     """
 
     def __init__(self, patterns: Sequence[Pattern], capacity: int) -> None:
-        self.layers = [LayerCache(pattern, capacity) for pattern in patterns]
+        self.layers: list[Any] = [  # of LayerCache and LinearCache
+            LinearCache(capacity) if isinstance(pattern, Linear) else LayerCache(pattern, capacity)
+            for pattern in patterns
+        ]
 
     @property
     def length(self) -> int:
@@ -142,26 +162,23 @@ class Cache:
 
     @property
     def nbytes(self) -> int:
-        """The bytes of all keys and values held."""
+        """The bytes of all keys, values and states held."""
         return sum(layer.nbytes for layer in self.layers)
 
 
-class _Keep:
-    """Which positions the query at `stop` − 1 or a later one may see: `keys_kept` of them at most."""
+def _rows(x: Tensor, stop: int) -> Tensor:
+    return x.narrow(x.ndim // 2, 0, stop)
 
-    def __init__(self, pattern: Pattern, total: int | None) -> None:
-        kept = pattern.kept()
-        self.recent, self.first = (0, 0) if kept is None else (kept.recent, kept.first)
-        self.last_seen: Tensor | None = None
-        if kept is None or kept.other:
-            # Neither the latest nor the first: a geometry, whose length is fixed, so its table is small.
-            assert total is not None
-            queries = torch.arange(total)
-            self.last_seen = torch.stack(
-                [((queries + 1) * pattern.allows(queries, k)).amax() - 1 for k in queries]
-            )
 
-    def __call__(self, positions: Tensor, stop: int) -> Tensor:
-        if self.last_seen is not None:
-            return self.last_seen[positions] >= stop - 1
-        return (positions < self.first) | (positions >= stop - self.recent)
+def _seen(
+    parts: list[Tensor | None],
+    positions: Tensor | None = None,
+    queries: Tensor | None = None,
+    own: Tensor | None = None,
+) -> Seen:
+    key, value, segments = parts
+    assert key is not None
+    assert value is not None
+    if positions is None or queries is None:
+        return Seen(key, value, segments)
+    return Seen(key, value, segments, positions.to(key.device), queries.to(key.device), own)

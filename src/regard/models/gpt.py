@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
 
+from regard.attention import Choice
 from regard.errors import check_int
 from regard.layers import Assembly, Cache, Learned, Position, PreNorm, Trace, cycle
 from regard.layers.stack import check_pattern
-from regard.models.sampling import check_sampling, pick
+from regard.models.decode_loop import IMPLS, Prompts, check_prompts, choose, no_graph, run
+from regard.models.sampling import Sampling
 from regard.models.trunk import Trunk, check_part, check_tokens, check_trunk
 from regard.pattern import (
     And,
@@ -40,6 +42,7 @@ class Untied:
 
 
 Head = Tied | Untied
+Rows = TypeVar("Rows", Tensor, list[Tensor])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,9 +167,13 @@ class GPT(Trunk):
         """An empty cache for so many positions."""
         return Cache(self.config.patterns, capacity)
 
-    def stream(
+    def decoding(self, batch: int = 1) -> Choice:
+        """How `generate` decodes a batch of this size unless told, and why."""
+        return choose(self, batch)
+
+    def stream(  # noqa: PLR0913 - each is one choice of the user
         self,
-        tokens: Tensor,
+        tokens: Prompts,
         *,
         max_new_tokens: int,
         temperature: float = 0.0,
@@ -175,17 +182,30 @@ class GPT(Trunk):
         stop: int | Collection[int] = (),
         segments: Tensor | None = None,
         generator: torch.Generator | None = None,
+        impl: str = "auto",
     ) -> Iterator[Tensor]:
         """Yield the next token of every row (B,), again and again; a row that stopped repeats its stop."""
-        check_prompt(self.config, tokens, max_new_tokens, segments)
-        check_sampling(temperature, top_k, top_p)
-        choose = partial(pick, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
-        stops = torch.tensor([stop] if isinstance(stop, int) else sorted(stop), dtype=tokens.dtype)
-        return steps(self, tokens, max_new_tokens, choose, stops.to(tokens.device), segments)
+        prompts = check_prompts(self.config, tokens, max_new_tokens, segments)
+        how = Sampling(temperature, top_k, top_p)
+        if impl not in ("auto", *IMPLS):
+            raise ValueError(f"impl must be auto, {', '.join(IMPLS)}, got {impl=}")
+        if impl == "graph" and (why := no_graph(self)) is not None:
+            raise ValueError(f"impl='graph' cannot run: {why}")
+        stops = [stop] if isinstance(stop, int) else stop
+        return run(
+            self,
+            prompts,
+            max_new_tokens,
+            how=how,
+            stop=stops,
+            segments=segments,
+            generator=generator,
+            impl=impl,
+        )
 
-    def generate(
+    def generate(  # noqa: PLR0913 - each is one choice of the user
         self,
-        tokens: Tensor,
+        tokens: Rows,
         *,
         max_new_tokens: int,
         temperature: float = 0.0,
@@ -194,61 +214,39 @@ class GPT(Trunk):
         stop: int | Collection[int] = (),
         segments: Tensor | None = None,
         generator: torch.Generator | None = None,
-    ) -> Tensor:
+        impl: str = "auto",
+    ) -> Rows:
         """The tokens (B,T) continued by up to `max_new_tokens`; temperature 0 takes the likeliest.
 
-        Prompts of unequal length are padded on the left, with segments −1 there. Generation ends early
-        when every row has met one of the `stop` tokens.
+        Prompts of unequal length come as a list of (T,), each continued as if it were alone, and so do the
+        results. Or they are padded on the left, with segments −1 there; then positions count the padding,
+        as they do in `forward`. Generation ends early when every row has met one of the `stop` tokens.
+
+        `impl`: "plain" runs the model itself on its cache, "lean" the same step on fixed memory, "graph"
+        records that step once and replays it (CUDA); "auto" takes the fastest that can, and `decoding`
+        tells which.
+
+        >>> model = GPT(GPTConfig(vocab=9, context=8, depth=1, width=8, heads=2))
+        >>> [len(row) for row in model.generate([torch.tensor([1]), torch.tensor([2, 3])], max_new_tokens=4)]
+        [5, 6]
         """
-        found = self.stream(
-            tokens,
-            max_new_tokens=max_new_tokens,
-            temperature=temperature,
-            top_k=top_k,
-            top_p=top_p,
-            stop=stop,
-            segments=segments,
-            generator=generator,
+        found: list[Tensor] = list(
+            self.stream(
+                tokens,
+                max_new_tokens=max_new_tokens,
+                temperature=temperature,
+                top_k=top_k,
+                top_p=top_p,
+                stop=stop,
+                segments=segments,
+                generator=generator,
+                impl=impl,
+            )
         )
-        return torch.cat([tokens, *(token[:, None] for token in found)], dim=1)
-
-
-@torch.no_grad()
-def steps(
-    model: GPT,
-    tokens: Tensor,
-    count: int,
-    choose: Callable[[Tensor], Tensor],
-    stops: Tensor,
-    segments: Tensor | None,
-) -> Iterator[Tensor]:
-    """Read the prompt, then one token at a time, each chosen from the logits (B,V)."""
-    ended = torch.zeros(len(tokens), dtype=torch.bool, device=tokens.device)
-    cache, new, last = model.cache(tokens.shape[1] + count), tokens, tokens[:, -1]
-    for _ in range(count):
-        x = model.features(new, segments=segments, cache=cache)[:, -1]
-        last = torch.where(ended, last, choose(model.logits(x)).to(tokens.dtype))
-        yield last
-        if len(stops):
-            ended = ended | torch.isin(last, stops)
-            if bool(ended.all()):
-                return
-        new = last[:, None]
-        segments = None if segments is None else segments[:, -1:]
-
-
-def check_prompt(config: GPTConfig, tokens: Tensor, max_new_tokens: int, segments: Tensor | None) -> None:
-    """Raise unless these tokens can be continued by so many."""
-    check_tokens("tokens", tokens)
-    check_int("max_new_tokens", max_new_tokens, 0)
-    if (T := tokens.shape[1]) == 0:
-        raise ValueError(f"tokens must hold at least one token per row, got {tuple(tokens.shape)}")
-    if isinstance(config.position, Learned) and T + max_new_tokens > config.context:
-        raise ValueError(f"a prompt of {T} and {max_new_tokens=} must fit context={config.context}")
-    if segments is not None:
-        check_tokens("segments", segments, tokens.shape)
-        if bool((segments[:, -1] < 0).any()):
-            raise ValueError("prompts must be padded on the left: the last of segments must not be negative")
+        if isinstance(tokens, Tensor):
+            return torch.cat([tokens, *(token[:, None] for token in found)], dim=1)
+        new = torch.stack(found, dim=1) if found else torch.empty(len(tokens), 0, dtype=torch.long)
+        return [torch.cat([row, more.to(row)]) for row, more in zip(tokens, new, strict=True)]
 
 
 def causal(pattern: Pattern) -> Pattern:

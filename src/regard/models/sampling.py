@@ -2,10 +2,35 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor
 
 from regard.errors import check_int
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How a token is chosen: temperature 0 takes the likeliest.
+
+    >>> Sampling(temperature=1.0, top_p=0.0)
+    Traceback (most recent call last):
+        ...
+    ValueError: top_p must be above 0 and at most 1, got top_p=0.0
+    """
+
+    temperature: float = 0.0
+    top_k: int | None = None
+    top_p: float | None = None
+
+    def __post_init__(self) -> None:
+        check_sampling(self.temperature, self.top_k, self.top_p)
+
+    @property
+    def greedy(self) -> bool:
+        """Whether nothing is left to chance."""
+        return self.temperature == 0
 
 
 def pick(
@@ -20,11 +45,23 @@ def pick(
     >>> pick(torch.tensor([[0.0, 2.0, 1.0]])).tolist()
     [1]
     """
-    check_sampling(temperature, top_k, top_p)
-    if temperature == 0:
+    how = Sampling(temperature, top_k, top_p)
+    return race(logits, how, None if how.greedy else noise_like(logits, generator))
+
+
+def race(logits: Tensor, how: Sampling, noise: Tensor | None) -> Tensor:
+    """The token (B,) that arrives first when each arrives after noise / chance, the noise exponential."""
+    if noise is None:
         return logits.argmax(dim=-1)
-    kept = likeliest(logits.float() / temperature, top_k, top_p)
-    return torch.multinomial(kept.softmax(dim=-1), 1, generator=generator)[:, 0]
+    kept = likeliest(logits.float() / how.temperature, how.top_k, how.top_p)
+    return (kept.softmax(dim=-1) / noise).argmax(dim=-1)
+
+
+def noise_like(logits: Tensor, generator: torch.Generator | None) -> Tensor:
+    """Exponential noise (B,V) in float32, drawn where the generator lives."""
+    device = logits.device if generator is None else generator.device
+    drawn = torch.empty(logits.shape, dtype=torch.float32, device=device).exponential_(generator=generator)
+    return drawn.to(logits.device)
 
 
 def likeliest(logits: Tensor, top_k: int | None, top_p: float | None) -> Tensor:
@@ -33,6 +70,8 @@ def likeliest(logits: Tensor, top_k: int | None, top_p: float | None) -> Tensor:
     >>> likeliest(torch.tensor([[0.5, 0.3, 0.2]]).log(), None, top_p=0.6).exp()
     tensor([[0.5000, 0.3000, 0.0000]])
     """
+    if top_k is None and top_p is None:
+        return logits
     order = logits.argsort(dim=-1, descending=True, stable=True)
     ranked = logits.gather(-1, order)
     hidden = torch.zeros_like(ranked, dtype=torch.bool)

@@ -1,0 +1,105 @@
+"""`regard look RUN INPUT…`: where a model looked, as a picture and as a page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from regard.cli.options import AsJson, print_json
+
+if TYPE_CHECKING:
+    from regard.probe import Section
+    from regard.zoo import Look
+
+Out = Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Where look.html and the PNG files go.")]
+Labels = Annotated[
+    str | None,
+    typer.Option("--labels", help="The true classes of images, with commas between.", show_default=False),
+]
+
+
+def look(
+    run: Annotated[
+        str, typer.Argument(metavar="RUN", help="A run's folder, or zoo:NAME.", show_default=False)
+    ],
+    inputs: Annotated[
+        list[str],
+        typer.Argument(metavar="INPUT...", help="Image files, texts or .txt files.", show_default=False),
+    ],
+    out: Out = Path("look"),
+    labels: Labels = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show where a model looked and what moved its answer; write FOLDER/look.html and PNG files.
+
+    Example: regard look zoo:vit-cifar10 cat.png --labels cat
+    """
+    from regard import zoo
+
+    names = None if labels is None else [label.strip() for label in labels.split(",")]
+    found = zoo.look(zoo.open_run(run), inputs, labels=names)
+    files = write(found, run, out)
+    if as_json:
+        print_json(found.as_dict() | {"files": [str(file) for file in files]})
+        return
+    show(found, Console(highlight=False), files)
+
+
+def write(found: Look, run: str, out: Path) -> list[Path]:
+    """The page and the pictures."""
+    from regard import probe
+
+    out.mkdir(parents=True, exist_ok=True)
+    sections, figures = parts(found)
+    files = [out / "look.html"]
+    page = probe.page(f"Inside {Path(run).name}", sections, under=" · ".join(found.notices))
+    files[0].write_text(page, encoding="utf-8")
+    for name, figure in figures.items():
+        files.append(out / f"{name}.png")
+        probe.save_figure(figure, files[-1])
+    return files
+
+
+def parts(found: Look):  # type: ignore[no-untyped-def]
+    """The sections of the page, and the figures by name."""
+    from regard import probe
+
+    sections: list[Section] = []
+    figures = {}
+    if found.images is not None:
+        sections.append(probe.images_section(found.images))
+        figures["look"] = probe.images_figure(found.images)
+        for i in range(len(found.images.pictures) if found.images.heads is not None else 0):
+            sections.append(probe.heads_section(found.images, i))
+            figures[f"heads-{i + 1}"] = probe.heads_figure(found.images, i)
+    for i, text in enumerate(found.texts, start=1):
+        many = len(found.texts) > 1
+        sections.append(probe.text_section(text, f"Text {i}" if many else "What it read"))
+        figures[f"look-{i}" if many else "look"] = probe.text_figure(text)
+    if found.completion is not None:
+        sections.append(probe.completion_section(found.completion))
+        figures["look"] = probe.completion_figure(found.completion)
+    return sections, figures
+
+
+def show(found: Look, console: Console, files: list[Path]) -> None:
+    """What was found, in the terminal."""
+    from regard import probe
+
+    for notice in found.notices:
+        console.print(Text(notice, style="dim"), soft_wrap=True)
+    if found.images is not None:
+        for i, name in enumerate(found.images.names):
+            truth = found.images.truth(i)
+            line = f"  {name}" + (f", true {truth}" if truth else "")
+            console.print(Text.assemble((found.images.title(i), "bold"), line), soft_wrap=True)
+    for text in found.texts:
+        console.print(probe.text_terminal(text, width=console.width), "")
+    if found.completion is not None:
+        console.print(f"{100 * found.completion.same:.1f} % of the made-up pixels hit the true level")
+    figures = ", ".join(str(file) for file in files[1:])
+    console.print(Text(f"Open {files[0]}; figures: {figures}"), soft_wrap=True)

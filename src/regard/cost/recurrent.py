@@ -1,0 +1,77 @@
+"""Rules of recurrences: along a sequence, and over a grid with its borders counted exactly."""
+
+from __future__ import annotations
+
+from regard.cost.dense import kept, linear_gradient, product, weights
+from regard.cost.result import Cost, Number
+from regard.cost.setting import Setting, less_one
+
+
+def steps(rows: Number, links: Number, inputs: Number, hidden: Number, bias: bool) -> Cost:
+    """The arithmetic of `rows` states, of which `links` times one reads the state before it.
+
+    >>> steps(rows=16, links=24, inputs=3, hidden=5, bias=False).multiplies  # a 4×4 grid has 24 links
+    840
+    """
+    out = product(rows, inputs, hidden) + product(links, hidden, hidden)
+    joined = links * hidden  # each link's product is added to what was there
+    out += Cost(adds=joined, product_adds=joined)
+    return out + Cost(adds=rows * hidden) if bias else out
+
+
+def steps_gradient(
+    rows: Number, links: tuple[Number, ...], inputs: Number, hidden: Number, bias: bool, needs_input: bool
+) -> Cost:
+    """Back through every link, and a gradient for each weight; `links` are those of each recurrent weight."""
+    out = linear_gradient(rows, inputs, hidden, bias, needs_input)
+    for count in links:
+        out += product(count, hidden, hidden) + product(hidden, count, hidden)
+        joined = count * hidden
+        out += Cost(adds=joined, product_adds=joined)
+    return out
+
+
+def rnn(
+    s: Setting, T: Number, inputs: Number, hidden: Number, *, activation: str, bias: bool, first: bool = False
+) -> Cost:
+    """One recurrence over T steps from no state."""
+    rows, links = s.batch * T, s.batch * less_one(T)
+    out = steps(rows, links, inputs, hidden, bias) + kept(s, rows * hidden) + Cost(depth=T)
+    out += activated(activation, rows * hidden)
+    out += weights(s, hidden * inputs + hidden**2 + (hidden if bias else 0))
+    return out + steps_gradient(rows, (links,), inputs, hidden, bias, not first) if s.training else out
+
+
+def grid_rnn(
+    s: Setting,
+    rows: Number,
+    cols: Number,
+    inputs: Number,
+    hidden: Number,
+    *,
+    activation: str,
+    bias: bool,
+    first: bool = False,
+) -> Cost:
+    """One recurrence over a grid: the first row and column have one neighbour less, the corner none."""
+    cells = s.batch * rows * cols
+    links = (s.batch * rows * less_one(cols), s.batch * less_one(rows) * cols)  # left, top
+    out = steps(cells, sum(links), inputs, hidden, bias)
+    out += kept(s, cells * hidden) + Cost(depth=rows + cols - 1) + activated(activation, cells * hidden)
+    out += weights(s, hidden * inputs + 2 * hidden**2 + (hidden if bias else 0))
+    return out + steps_gradient(cells, links, inputs, hidden, bias, not first) if s.training else out
+
+
+def activated(activation: str, count: Number) -> Cost:
+    """An elementwise function; the identity is none."""
+    return Cost() if activation == "identity" else Cost(other={activation: count})
+
+
+def beside(costs: list[Cost]) -> Cost:
+    """Parts that run at the same time: all counts add up, the depth is one's."""
+    from regard.cost.result import changed
+
+    total = Cost()
+    for cost in costs:
+        total = total + cost
+    return changed(total, depth=costs[0].depth)

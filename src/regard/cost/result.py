@@ -1,0 +1,181 @@
+"""A cost: exact counts that add, scale, compare, and break down as a tree of named parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from regard.cost.pricing import Question
+
+Number = Any  # an int, a sympy expression where sizes were left symbolic, None where nobody measured
+
+CONVENTIONS = (
+    "a sum of k terms is k−1 adds; flops = multiplies + adds; macs are the multiplies of matrix products",
+    "attention counts the pairs that its pattern allows; a mask, a missing neighbour, h0=None cost nothing",
+    "the zeros of a convolution's padding count as inputs; a mean's division is one multiply per result",
+    "softmax, norms, activations, look-ups and losses are elements in `other`, never multiplies or adds",
+    "training adds the gradients of products and biases, and no optimiser",
+    "activation_bytes is an estimate: each intermediate result once, attention weights never",
+)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What something costs, by the conventions above: exact integers, or formulas.
+
+    >>> layer = Cost(parameters=12, multiplies=6, adds=3, depth=1)
+    >>> (layer + 2 * layer).flops, (2 * layer).depth
+    (27, 2)
+    """
+
+    parameters: Number = 0
+    multiplies: Number = 0
+    adds: Number = 0
+    macs: Number = 0
+    product_adds: Number = 0  # the adds of matrix products, as macs are their multiplies
+    pairs: Number = 0
+    computed_pairs: Number = 0
+    weight_bytes: Number = 0
+    activation_bytes: Number = 0
+    cache_bytes: Number = 0
+    moved_bytes: Number = 0
+    depth: Number = 0
+    other: Mapping[str, Number] = field(default_factory=dict)
+    uncounted: Mapping[str, int] = field(default_factory=dict)  # operations without a rule, and how often
+    notices: tuple[str, ...] = ()
+    parts: tuple[tuple[str, Cost], ...] = field(default=(), compare=False)
+    question: Question | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def flops(self) -> Number:
+        """Multiplies and adds together."""
+        return self.multiplies + self.adds
+
+    @property
+    def exps(self) -> Number:
+        """The exponentials of softmax: one for each pair."""
+        return self.other.get("softmax", 0)
+
+    def __add__(self, that: Cost) -> Cost:
+        if not isinstance(that, Cost):
+            return NotImplemented
+        counts = {name: _plus(getattr(self, name), getattr(that, name)) for name in COUNTS}
+        return Cost(
+            **counts,
+            other=_merge(self.other, that.other),
+            uncounted=_merge(self.uncounted, that.uncounted),
+            notices=tuple(dict.fromkeys(self.notices + that.notices)),
+            parts=self.parts + that.parts if self.parts and that.parts else (),
+        )
+
+    def __mul__(self, times: Number) -> Cost:
+        counts = {name: None if (x := getattr(self, name)) is None else x * times for name in COUNTS}
+        return Cost(
+            **counts,
+            other={kind: count * times for kind, count in self.other.items()},
+            uncounted={name: count * times for name, count in self.uncounted.items()},
+            notices=self.notices,
+            parts=tuple((name, part * times) for name, part in self.parts),
+        )
+
+    __rmul__ = __mul__
+
+    def compare(self, that: Cost) -> dict[str, Fraction | None]:
+        """Each count of `that` as a multiple of this one's; None where this one's is 0 or not known.
+
+        >>> full, windowed = Cost(multiplies=64, pairs=16), Cost(multiplies=40, pairs=4)
+        >>> str(full.compare(windowed)["pairs"])
+        '1/4'
+        """
+        out: dict[str, Fraction | None] = {}
+        for name in (*COUNTS, "flops"):
+            mine, other = getattr(self, name), getattr(that, name)
+            known = isinstance(mine, int) and isinstance(other, int) and mine != 0
+            out[name] = Fraction(other, mine) if known else None
+        return out
+
+    def walk(self, depth: int | None = None) -> Iterator[tuple[int, str, Cost]]:
+        """The tree below, as (level, name, cost), parts before what follows them."""
+        for name, part in self.parts:
+            yield 0, name, part
+            if depth is None or depth > 1:
+                for level, inner, cost in part.walk(None if depth is None else depth - 1):
+                    yield level + 1, inner, cost
+
+    def formula(self, *symbols: Any) -> Cost:
+        """The same price with sizes left as letters: "n" tokens, "B" batch, and any field of the config.
+
+        >>> from regard.cost import AttentionShape, price
+        >>> layer = price(AttentionShape(width=64, heads=4), tokens=10).formula("n", "width")
+        >>> layer.macs.expand()
+        4*d**2*n + 2*d*n**2
+        """
+        if self.question is None:
+            raise ValueError("only what price() gave has a formula: a sum or a measurement has none")
+        return self.question.formula(symbols)
+
+    def order(self, count: str, *symbols: Any) -> str:
+        """O(…) of one count in the chosen letters, or in all that the formula has.
+
+        >>> from regard.cost import AttentionShape, price
+        >>> price(AttentionShape(width=64, heads=4), tokens=10).order("flops", "n", "width")
+        'O(d²n + dn²)'
+        """
+        from regard.cost.formulas import big_o
+
+        known = (*COUNTS, "flops", "exps")
+        if count not in known:
+            raise ValueError(f"count must be one of {', '.join(known)}, got {count=}")
+        value = getattr(self, count)
+        asked = symbols or isinstance(value, int)  # what was asked with letters is a formula already
+        return big_o(getattr(self.formula(*symbols), count) if asked and self.question is not None else value)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything, for machines; formulas as text."""
+        out: dict[str, Any] = {name: _plain(getattr(self, name)) for name in COUNTS}
+        out |= {"flops": _plain(self.flops), "exps": _plain(self.exps)}
+        out |= {"other": {kind: _plain(count) for kind, count in self.other.items()}}
+        out |= {"uncounted": dict(self.uncounted), "notices": list(self.notices)}
+        return out | {"parts": [{"name": name, **part.as_dict()} for name, part in self.parts]}
+
+
+COUNTS = tuple(f.name for f in fields(Cost))[:12]
+
+
+def together(**parts: Cost) -> Cost:
+    """The sum of named parts that come one after another, as a tree."""
+    return tree(list(parts.items()))
+
+
+def tree(parts: list[tuple[str, Cost]]) -> Cost:
+    """The sum of parts by name; parts without any cost are left out of the tree."""
+    total = Cost()
+    for _, part in parts:
+        total = total + part
+    shown = tuple((name, part) for name, part in parts if part != Cost())
+    return with_parts(total, shown)
+
+
+def with_parts(cost: Cost, parts: tuple[tuple[str, Cost], ...]) -> Cost:
+    """The same totals with this breakdown."""
+    return changed(cost, parts=parts)
+
+
+def changed(cost: Cost, **values: Any) -> Cost:
+    """A copy in which some fields are others."""
+    return Cost(**{f.name: values.get(f.name, getattr(cost, f.name)) for f in fields(Cost)})
+
+
+def _plus(a: Number, b: Number) -> Number:
+    return None if a is None or b is None else a + b
+
+
+def _merge(a: Mapping[str, Number], b: Mapping[str, Number]) -> dict[str, Number]:
+    return {name: a.get(name, 0) + b.get(name, 0) for name in dict.fromkeys([*a, *b])}
+
+
+def _plain(value: Number) -> Any:
+    return value if value is None or isinstance(value, int) else str(value)

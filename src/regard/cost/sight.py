@@ -1,0 +1,159 @@
+"""How many pairs a pattern allows, and how many queries and keys take part: as numbers or as formulas."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from regard.cost.result import Number
+from regard.cost.setting import Setting, is_symbolic, symbol
+from regard.pattern import And, Causal, Full, Global, Not, Or, Pattern, Strided, Windowed
+
+CELLS = 1 << 22  # of a mask looked at in one go
+MOST_CELLS = 1 << 34
+
+
+@dataclass(frozen=True)
+class Sight:
+    """Of one head over the whole batch: pairs, queries that see a key, and keys that a query sees."""
+
+    pairs: Number
+    queries: Number
+    keys: Number
+
+    def times(self, count: Number) -> Sight:
+        """The same for so many independent problems."""
+        return Sight(self.pairs * count, self.queries * count, self.keys * count)
+
+
+def sight(s: Setting, pattern: Pattern, n: Number) -> Sight:
+    """What `pattern` shows to n queries at n keys in every row of the batch.
+
+    >>> from regard.pattern import Strided
+    >>> sight(Setting(batch=2), Strided(back=1), 4)
+    Sight(pairs=14, queries=8, keys=8)
+    """
+    if s.segments is not None:
+        return segmented(pattern, s.segments, n)
+    if is_symbolic(n):
+        if not all_take_part(pattern):
+            raise ValueError(f"{pattern} has no formula here: which queries see nothing depends on n")
+        return Sight(pairs_formula(pattern, n, s.letters), n, n).times(s.batch)
+    pattern.resolve(n)
+    return counted(pattern, n, n).times(s.batch)
+
+
+@lru_cache(maxsize=1024)
+def counted(pattern: Pattern, n: int, m: int) -> Sight:
+    """The last n of m positions look at all m."""
+    quick = _quick(pattern, n) if n == m else None
+    pairs = pattern.pairs(n, m) if quick is None else quick
+    if n == m and all_take_part(pattern):
+        return Sight(pairs, n, n)
+    return Sight(pairs, int((pattern.row_pairs(n, m) > 0).sum()), _keys_seen(pattern, n, m))
+
+
+def _quick(pattern: Pattern, n: int) -> int | None:
+    """Pairs of the commonest values by their formulas in integers: no time at any length."""
+    if isinstance(pattern, Full):
+        return n * n
+    if isinstance(pattern, Causal):
+        return n * (n + 1) // 2
+    if isinstance(pattern, Strided):
+        short = min(n, pattern.back + 1)
+        return short * (2 * n - short + 1) // 2
+    if isinstance(pattern, Windowed):
+        whole, rest = divmod(n, pattern.size)
+        return (whole * pattern.size * (pattern.size + 1) + rest * (rest + 1)) // 2
+    return None
+
+
+def segmented(pattern: Pattern, segments: Tensor, n: int) -> Sight:
+    """The same where a pair also needs equal, non-negative segments (B, M), n the queries."""
+    m = segments.shape[1]
+    pattern.resolve(n, m)
+    k = torch.arange(m)
+    total = Sight(0, 0, 0)
+    for row in segments.cpu():
+        pairs, queries, keys = 0, 0, torch.zeros(m, dtype=torch.bool)
+        for q in torch.arange(m - n, m).split(max(1, CELLS // max(m, 1))):
+            seen = pattern.allows(q[:, None], k[None, :]) & (row[q][:, None] == row[None, :]) & (row >= 0)
+            pairs += int(seen.sum())
+            queries += int(seen.any(1).sum())
+            keys |= seen.any(0)
+        total = Sight(total.pairs + pairs, total.queries + queries, total.keys + int(keys.sum()))
+    return total
+
+
+def masked(allowed: Tensor) -> Sight:
+    """The same of a mask (…, N, M)."""
+    return Sight(int(allowed.sum()), int(allowed.any(-1).sum()), int(allowed.any(-2).sum()))
+
+
+def all_take_part(pattern: Pattern) -> bool:
+    """Whether every query surely sees a key and every key is surely seen, at any length.
+
+    >>> from regard.pattern import Causal
+    >>> all_take_part(Causal()), all_take_part(~Causal()), all_take_part(Global(first=1))
+    (True, False, True)
+    """
+    parts = pattern.parts if isinstance(pattern, Or) else (pattern,)
+    return any(_sees_itself(part) or (isinstance(part, Global) and part.first > 0) for part in parts)
+
+
+def _sees_itself(pattern: Pattern) -> bool:
+    if isinstance(pattern, And):
+        return all(_sees_itself(part) for part in pattern.parts)
+    if isinstance(pattern, Or):
+        return any(_sees_itself(part) for part in pattern.parts)
+    return bool(pattern.atoms()) and not isinstance(pattern, Not | Global)
+
+
+def _keys_seen(pattern: Pattern, n: int, m: int) -> int:
+    if pattern.atoms() and pattern.by_distance:
+        # Key k meets the distances q − k of q from m − n to m − 1.
+        allowed = pattern.allows(torch.arange(1 - m, m), 0).long()
+        before = torch.cat([allowed.new_zeros(1), allowed.cumsum(0)])
+        k = torch.arange(m)
+        low = m - n - k + m - 1  # index of distance m − n − k
+        return int((before[low + n] > before[low]).sum())
+    if n * m > MOST_CELLS:
+        raise ValueError(f"{pattern} at {n=}, {m=} is too large to find the keys that nobody sees")
+    k, out = torch.arange(m), torch.zeros(m, dtype=torch.bool)
+    for q in torch.arange(m - n, m).split(max(1, CELLS // max(m, 1))):
+        out |= pattern.allows(q[:, None], k[None, :]).expand(len(q), m).any(0)
+    return int(out.sum())
+
+
+def pairs_formula(pattern: Pattern, n: Any, letters: Any) -> Any:
+    """`pairs` as an expression in n; with letters, those fields of a single value stay letters."""
+    atoms = pattern.atoms()
+    used = {letter for atom in atoms for letter in atom.letters.values()} & set(letters)
+    if used and pattern != atoms[0]:
+        raise ValueError(f"letters are kept for single values only, got the expression {pattern}")
+    if not used:
+        return pattern.formula().subs(symbol("n"), n)
+    from sympy import Integer
+
+    atom = atoms[0]
+    fields = {
+        name: letters[letter] if letter in letters else Integer(getattr(atom, name))
+        for name, letter in atom.letters.items()
+    }
+    return atom.closed_form(n, fields)
+
+
+def keys_held(pattern: Pattern, n: Number) -> Number:
+    """How many keys a cache holds after n positions."""
+    kept = pattern.keys_kept()
+    if kept is None:
+        return n
+    if is_symbolic(n):
+        from sympy import Min
+
+        return Min(n, kept)
+    return min(n, kept)

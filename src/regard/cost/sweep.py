@@ -1,0 +1,183 @@
+"""Cost against length for several patterns: the curves, and the lengths at which one overtakes another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import lru_cache, partial
+from itertools import combinations, pairwise
+from typing import TYPE_CHECKING, Any
+
+from regard.cost.pricing import price
+from regard.cost.shapes import AttentionShape, RNNShape
+from regard.errors import check_int, need
+from regard.models import GPTConfig
+from regard.pattern import Pattern, parse
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+CURVES = ("causal", "windowed(256)", "strided(1024)", "linear")
+PER_OCTAVE = 2
+RNN = "rnn"
+COLOURS = ("#1f4e79", "#c55a11", "#548235", "#7030a0", "#bf9000", "#a61c3c", "#3b8686", "#595959")
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """From `n` on `cheaper` costs less than `dearer`, which cost as much or less just before."""
+
+    n: int
+    cheaper: str
+    dearer: str
+    flops: int
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Curves by name over common lengths, and every crossing from n = 1 to the last length."""
+
+    lengths: tuple[int, ...]
+    curves: dict[str, tuple[int, ...]]
+    crossings: tuple[Crossing, ...]
+    what: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """For machines."""
+        return asdict(self)
+
+
+def sweep(what: Any, first: int, last: int, curves: Sequence[str] = CURVES) -> Sweep:
+    """The flops of one forward pass of `what` under each pattern, and of an RNN of its width for "rnn".
+
+    >>> found = sweep(AttentionShape(width=64, heads=1), 16, 1024, ["full", "linear"])
+    >>> [(one.n, one.cheaper) for one in found.crossings]
+    [(65, 'linear')]
+    """
+    check_int("first", first, 1)
+    check_int("last", last, first + 1)
+    asked = {name: lru_cache(_curve(what, name, last)) for name in curves}
+    lengths, searched = _lengths(first, last), _lengths(1, last)
+    crossings = []
+    for a, b in combinations(asked, 2):
+        for low, high in pairwise(searched):
+            before, after = (asked[a](n) - asked[b](n) for n in (low, high))
+            if (before <= 0) != (after <= 0) or (before >= 0) != (after >= 0):
+                found = _crossing(a, b, asked, low, high)
+                crossings += [] if found is None else [found]
+    values = {name: tuple(ask(n) for n in lengths) for name, ask in asked.items()}
+    ordered = sorted(set(crossings), key=lambda one: (one.n, one.cheaper, one.dearer))
+    return Sweep(lengths, values, tuple(ordered), describe(what))
+
+
+def describe(what: Any) -> str:
+    """One line on what is swept."""
+    if isinstance(what, GPTConfig):
+        return f"GPT of {what.depth} layers, width {what.width}, {what.heads} heads"
+    return f"attention layer with its projections, width {what.width}, {what.heads} heads"
+
+
+def _curve(what: Any, name: str, longest: int) -> Callable[[int], int]:
+    if name == RNN:
+        return partial(_flops, RNNShape(channels=what.width, hidden=what.width))
+    pattern: Pattern = parse(name)
+    if isinstance(what, GPTConfig):
+        return partial(_flops, replace(what, pattern=pattern, context=longest))
+    if isinstance(what, AttentionShape):
+        return partial(_flops, replace(what, pattern=pattern))
+    raise ValueError(f"a sweep is over a GPTConfig or an AttentionShape, got {type(what).__name__}")
+
+
+def _flops(what: Any, n: int) -> int:
+    return price(what, tokens=n).flops
+
+
+def _lengths(first: int, last: int) -> tuple[int, ...]:
+    out, i = [], 0
+    while (n := round(first * 2 ** (i / PER_OCTAVE))) < last:
+        out.append(n)
+        i += 1
+    return (*dict.fromkeys(out), last)
+
+
+def _crossing(
+    a: str, b: str, asked: Mapping[str, Callable[[int], int]], low: int, high: int
+) -> Crossing | None:
+    """The first n of (low, high] at which the one that is cheaper at the end is so."""
+    cheaper, dearer = (a, b) if asked[a](high) < asked[b](high) else (b, a)
+    if asked[cheaper](high) >= asked[dearer](high):
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        if asked[cheaper](middle) < asked[dearer](middle):
+            high = middle
+        else:
+            low = middle
+    return Crossing(high, cheaper, dearer, asked[cheaper](high))
+
+
+def overtakings(found: Sweep) -> list[tuple[int, int, str]]:
+    """(n, flops, sentence) of each length at which one curve overtakes others."""
+    groups: dict[tuple[int, str], list[Crossing]] = {}
+    for one in found.crossings:
+        groups.setdefault((one.n, one.cheaper), []).append(one)
+    return [
+        (n, ones[0].flops, f"from n = {n:,} {cheaper} is cheaper than {' and '.join(o.dearer for o in ones)}")
+        for (n, cheaper), ones in groups.items()
+    ]
+
+
+def figure(found: Sweep) -> Figure:
+    """The cost of the whole sequence and of one token, on log axes, with numbered crossings."""
+    need("matplotlib", "plot")
+    from matplotlib.figure import Figure
+
+    marks = overtakings(found)
+    out = Figure(figsize=(10, 4.4 + 0.18 * len(marks)), dpi=150)
+    out.set_layout_engine("constrained")
+    left, right = out.subplots(1, 2)
+    for axes, per_token in ((left, False), (right, True)):
+        for i, (name, values) in enumerate(found.curves.items()):
+            shown = [v / n for v, n in zip(values, found.lengths, strict=True)] if per_token else values
+            style = "-" if i < len(COLOURS) else "--"
+            axes.plot(found.lengths, shown, style, color=COLOURS[i % len(COLOURS)], linewidth=1.8, label=name)
+        for number, (n, flops, _) in enumerate(marks, 1):
+            if n < found.lengths[0]:
+                continue  # told below, but left of the picture
+            at = (n, flops / n if per_token else flops)
+            axes.plot(*at, "o", color="white", markeredgecolor="black", markersize=12, zorder=4)
+            axes.annotate(str(number), at, ha="center", va="center", fontsize=7, zorder=5)
+        _dress(axes, found.lengths)
+    left.set_ylabel("flops of one forward pass")
+    right.set_ylabel("flops per token")
+    right.legend(frameon=False, loc="upper left")
+    out.suptitle(found.what, fontsize=11, fontweight="bold")
+    lines = [f"{number}   {text}" for number, (_, _, text) in enumerate(marks, 1)]
+    out.supxlabel("\n".join(lines or ["no curve overtakes another"]), fontsize=8.5, x=0.02, ha="left")
+    return out
+
+
+def _dress(axes: Any, lengths: tuple[int, ...]) -> None:
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    ticks = [n for n in (1 << i for i in range(40)) if lengths[0] <= n <= lengths[-1]]
+    step = -(-len(ticks) // 8)
+    axes.set_xticks(ticks[::step], [short(n) for n in ticks[::step]])
+    axes.set_xlabel("n, tokens")
+    axes.grid(which="major", color="#dddddd", linewidth=0.6)
+    axes.grid(which="minor", axis="y", color="#eeeeee", linewidth=0.4)
+    axes.tick_params(which="minor", length=0)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+
+
+def short(n: int) -> str:
+    """A power of two as it is said: 4k, 1M.
+
+    >>> short(4096), short(1 << 20), short(512)
+    ('4k', '1M', '512')
+    """
+    for unit, name in ((1 << 20, "M"), (1 << 10, "k")):
+        if n >= unit and n % unit == 0:
+            return f"{n // unit}{name}"
+    return str(n)

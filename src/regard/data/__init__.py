@@ -1,0 +1,15 @@
+"""Data sets by name, tokenizers, batches, and augmentation on the device."""
+
+from regard.data.augment import Augment
+from regard.data.kinds import Corpus, Images, Pictures, Reviews, Texts, split
+from regard.data.sets import NAMES, load
+from regard.data.tokenizers import (
+    BytePairTokenizer,
+    CharTokenizer,
+    Tokenizer,
+    WordTokenizer,
+    load_tokenizer,
+)
+
+__all__ = ["NAMES", "Augment", "BytePairTokenizer", "CharTokenizer", "Corpus", "Images", "Pictures",
+           "Reviews", "Texts", "Tokenizer", "WordTokenizer", "load", "load_tokenizer", "split"]  # fmt: skip

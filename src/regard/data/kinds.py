@@ -1,0 +1,125 @@
+"""What a data set is once it is loaded: pictures or texts, with their labels, and how to cut a part off."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from regard.errors import check_int
+
+
+@dataclass(frozen=True, eq=False)
+class Pictures:
+    """One part of a set of pictures: `images` uint8 (N, C, rows, cols) and `labels` int64 (N,).
+
+    >>> part = Pictures(torch.zeros(5, 1, 2, 3, dtype=torch.uint8), torch.arange(5))
+    >>> len(part), part.take(torch.tensor([4, 0])).labels
+    (5, tensor([4, 0]))
+    """
+
+    images: Tensor
+    labels: Tensor
+
+    def __post_init__(self) -> None:
+        if self.images.dtype != torch.uint8 or self.images.ndim != 4:
+            got = f"{self.images.dtype} {tuple(self.images.shape)}"
+            raise ValueError(f"images must be uint8 (N, C, rows, cols), got {got}")
+        _check_labels(self.labels, len(self.images))
+
+    def __len__(self) -> int:
+        return len(self.images)
+
+    def take(self, indices: Tensor) -> Pictures:
+        """The pictures at these indices, in their order."""
+        return Pictures(self.images[indices], self.labels[indices])
+
+    def to(self, device: torch.device | str) -> Pictures:
+        """The same pictures on a device."""
+        return Pictures(self.images.to(device), self.labels.to(device))
+
+
+@dataclass(frozen=True, eq=False)
+class Images:
+    """A set of labelled pictures in two parts; `classes` names the labels."""
+
+    name: str
+    classes: tuple[str, ...]
+    train: Pictures
+    test: Pictures
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """One long text.
+
+    >>> Corpus("two", "A: yes?\\nB: no.\\n\\n\\nA: oh.\\n").dialogues()
+    ['A: yes?\\nB: no.', 'A: oh.']
+    """
+
+    name: str
+    text: str
+
+    def dialogues(self) -> list[str]:
+        """The stretches between blank lines."""
+        blocks, block = [], []
+        for line in [*self.text.split("\n"), ""]:
+            if line.strip():
+                block.append(line)
+            elif block:
+                blocks.append("\n".join(block))
+                block = []
+        return blocks
+
+
+@dataclass(frozen=True, eq=False)
+class Texts:
+    """One part of a set of texts: N strings and `labels` int64 (N,)."""
+
+    texts: tuple[str, ...]
+    labels: Tensor
+
+    def __post_init__(self) -> None:
+        _check_labels(self.labels, len(self.texts))
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def take(self, indices: Tensor) -> Texts:
+        """The texts at these indices, in their order."""
+        return Texts(tuple(self.texts[i] for i in indices.tolist()), self.labels[indices])
+
+
+@dataclass(frozen=True, eq=False)
+class Reviews:
+    """Labelled texts in two parts, and more without a label where the set has them.
+
+    The `test` of SST-2 is its labelled `dev` part: the labels of its own test part were never published.
+    """
+
+    name: str
+    classes: tuple[str, ...]
+    train: Texts
+    test: Texts
+    unlabelled: tuple[str, ...] = ()
+
+
+def split(count: int, share: float, seed: int) -> tuple[Tensor, Tensor]:
+    """Indices of a training and of a validation part, which gets this `share` of `count` examples.
+
+    >>> train, validation = split(10, 0.3, seed=0)
+    >>> len(train), len(validation), sorted([*train.tolist(), *validation.tolist()]) == list(range(10))
+    (7, 3, True)
+    """
+    check_int("count", count, least=0)
+    if not 0 <= share <= 1:
+        raise ValueError(f"share must be from 0 to 1, got {share=}")
+    order = torch.randperm(count, generator=torch.Generator().manual_seed(seed))
+    held = round(count * share)
+    return order[held:], order[:held]
+
+
+def _check_labels(labels: Tensor, count: int) -> None:
+    if labels.dtype != torch.int64 or labels.shape != (count,):
+        raise ValueError(f"labels must be int64 ({count},), got {labels.dtype} {tuple(labels.shape)}")

@@ -1,0 +1,284 @@
+"""Text into numbers and back: by words, by characters, or by frequent pairs of bytes."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+from regard.course import MyTokenizer
+from regard.data.files import read, write
+from regard.errors import check_int, need
+
+FILE = "tokenizer.json"
+START, PAD, UNK = 0, 1, 2
+SPECIALS = ("<START>", "<PAD>", "<UNK>")
+
+
+class Tokenizer(ABC):
+    """What all tokenizers share: `encode`, `decode`, `vocab`, `save`, and the ids of the special tokens."""
+
+    kind: ClassVar[str]
+    start: int | None = START
+    pad: int | None = PAD
+    unk: int | None = UNK
+
+    @property
+    @abstractmethod
+    def vocab(self) -> int:
+        """How many different ids there are."""
+
+    @abstractmethod
+    def encode(self, text: str) -> list[int]:
+        """The ids of a text, without a start token."""
+
+    @abstractmethod
+    def _decode(self, ids: list[int]) -> str: ...
+
+    @abstractmethod
+    def _state(self) -> dict[str, Any]: ...
+
+    @classmethod
+    @abstractmethod
+    def _from_state(cls, state: dict[str, Any]) -> Tokenizer: ...
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of ids."""
+        ids = [int(i) for i in ids]
+        if wrong := [i for i in ids if not 0 <= i < self.vocab]:
+            raise ValueError(f"ids must be from 0 to {self.vocab - 1}, got {wrong[0]}")
+        return self._decode(ids)
+
+    def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
+        """The ids of many texts."""
+        return [self.encode(text) for text in _several(texts)]
+
+    def save(self, folder: str | Path) -> Path:
+        """Write `tokenizer.json` into a folder, all of it or nothing."""
+        path = Path(folder) / FILE
+        state = {"tokenizer": self.kind, **self._state()}
+        write(path, json.dumps(state, indent=0).encode("ascii"))
+        return path
+
+
+class WordTokenizer(Tokenizer):
+    """Words and signs by NLTK's rules: 0 <START>, 1 <PAD>, 2 <UNK>, then the words in sorted order.
+
+    >>> tokenizer = WordTokenizer.train(["I shall not die.", "I shall live!"])
+    >>> tokenizer.encode("I shall sing.")
+    [5, 9, 2, 4]
+    >>> tokenizer.decode([0, 5, 9, 2, 4])
+    '<START> I shall <UNK> .'
+    """
+
+    kind = "word"
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self.words = [*SPECIALS, *words]
+        self.ids = _numbered(self.words)
+
+    @classmethod
+    def train(cls, texts: Iterable[str], vocab: int | None = None) -> WordTokenizer:
+        """Number the words of these texts: all of them, or the most frequent so that `vocab` ids suffice."""
+        if vocab is not None:
+            check_int("vocab", vocab, least=len(SPECIALS))
+        rules = MyTokenizer("")
+        counts: Counter[str] = Counter()
+        for text in _several(texts):
+            counts.update(rules.tokenize(text))
+        # Equally frequent words are taken in sorted order, whatever the order of the texts.
+        words = sorted(counts, key=lambda word: (-counts[word], word))
+        return cls(sorted(words if vocab is None else words[: vocab - len(SPECIALS)]))
+
+    @property
+    def vocab(self) -> int:
+        """How many different ids there are."""
+        return len(self.words)
+
+    @cached_property
+    def rules(self) -> MyTokenizer:
+        """NLTK's rules, which a tokenizer that only decodes does not need."""
+        return MyTokenizer("")
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of a text's words, without <START>; a word never seen becomes <UNK>."""
+        return [self.ids.get(word, UNK) for word in self.rules.tokenize(text)]
+
+    def _decode(self, ids: list[int]) -> str:
+        return " ".join(self.words[i] for i in ids)
+
+    def _state(self) -> dict[str, Any]:
+        return {"words": self.words[len(SPECIALS) :]}
+
+    @classmethod
+    def _from_state(cls, state: dict[str, Any]) -> WordTokenizer:
+        return cls(_strings(state["words"]))
+
+
+class CharTokenizer(Tokenizer):
+    """Characters: 0 <START>, 1 <PAD>, 2 <UNK>, then the characters in the order of Unicode.
+
+    >>> tokenizer = CharTokenizer.train(["abba"])
+    >>> tokenizer.encode("bach"), tokenizer.decode([0, 4, 3, 2, 2])
+    ([4, 3, 2, 2], 'ba��')
+    """
+
+    kind = "char"
+
+    def __init__(self, characters: Sequence[str]) -> None:
+        if long := [char for char in characters if len(char) != 1]:
+            raise ValueError(f"characters must be single ones, got {long[0]!r}")
+        self.characters = ["", "", "\N{REPLACEMENT CHARACTER}", *characters]
+        self.ids = _numbered(characters, len(SPECIALS))
+
+    @classmethod
+    def train(cls, texts: Iterable[str]) -> CharTokenizer:
+        """Number the characters of these texts."""
+        found: set[str] = set()
+        for text in _several(texts):
+            found.update(text)
+        return cls(sorted(found))
+
+    @property
+    def vocab(self) -> int:
+        """How many different ids there are."""
+        return len(self.characters)
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of a text's characters; one never seen becomes <UNK>."""
+        return [self.ids.get(char, UNK) for char in text]
+
+    def _decode(self, ids: list[int]) -> str:
+        return "".join(self.characters[i] for i in ids)
+
+    def _state(self) -> dict[str, Any]:
+        return {"characters": self.characters[len(SPECIALS) :]}
+
+    @classmethod
+    def _from_state(cls, state: dict[str, Any]) -> CharTokenizer:
+        return cls(_strings(state["characters"]))
+
+
+class BytePairTokenizer(Tokenizer):
+    """Bytes, and the pairs that were merged most often: 0 <START>, 1 <PAD>; nothing is unknown.
+
+    >>> tokenizer = BytePairTokenizer.train(["low lower lowest"], vocab=262)
+    >>> len(tokenizer.encode("slow lowest")), tokenizer.decode(tokenizer.encode("löwe 🦁"))
+    (5, 'löwe 🦁')
+    """
+
+    kind = "byte-pair"
+    unk = None
+    LEAST = 2 + 256  # the special tokens and the bytes
+    TOGETHER = 2_000  # texts encoded in one go: enough for all cores, few enough for their offsets to fit
+
+    def __init__(self, library: Any) -> None:
+        # Otherwise a text in which somebody wrote "<PAD>" would turn into padding.
+        library.encode_special_tokens = True
+        self.library = library
+
+    @classmethod
+    def train(cls, texts: Iterable[str], vocab: int = 8_192) -> BytePairTokenizer:
+        """Merge pairs of bytes, the most frequent first, until there are `vocab` ids."""
+        check_int("vocab", vocab, least=cls.LEAST)
+        hub = need("tokenizers", "text")
+        library = hub.Tokenizer(hub.models.BPE())
+        library.pre_tokenizer = hub.pre_tokenizers.ByteLevel(add_prefix_space=False)
+        library.decoder = hub.decoders.ByteLevel()
+        trainer = hub.trainers.BpeTrainer(
+            vocab_size=vocab,
+            special_tokens=list(SPECIALS[:2]),
+            initial_alphabet=sorted(hub.pre_tokenizers.ByteLevel.alphabet()),
+            show_progress=False,
+        )
+        library.train_from_iterator((_valid(text) for text in _several(texts)), trainer)
+        return cls(library)
+
+    @property
+    def vocab(self) -> int:
+        """How many different ids there are."""
+        return self.library.get_vocab_size()
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of a text."""
+        return self.library.encode(_valid(text)).ids
+
+    def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
+        """The ids of many texts, on all cores."""
+        valid = [_valid(text) for text in _several(texts)]
+        out = []
+        for i in range(0, len(valid), self.TOGETHER):
+            out += [done.ids for done in self.library.encode_batch_fast(valid[i : i + self.TOGETHER])]
+        return out
+
+    def _decode(self, ids: list[int]) -> str:
+        return self.library.decode(ids, skip_special_tokens=True)
+
+    def _state(self) -> dict[str, Any]:
+        return {"library": json.loads(self.library.to_str())}
+
+    @classmethod
+    def _from_state(cls, state: dict[str, Any]) -> BytePairTokenizer:
+        hub = need("tokenizers", "text")
+        try:
+            return cls(hub.Tokenizer.from_str(json.dumps(state["library"])))
+        except ImportError:
+            raise
+        except Exception as error:  # the library raises nothing more specific
+            raise ValueError(str(error)) from error
+
+
+KINDS: dict[str, type[Tokenizer]] = {
+    kind.kind: kind for kind in (WordTokenizer, CharTokenizer, BytePairTokenizer)
+}
+
+
+def load_tokenizer(folder: str | Path) -> Tokenizer:
+    """The tokenizer that was saved in a folder.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = CharTokenizer.train(["ab"]).save(folder)
+    ...     load_tokenizer(folder).encode("ba")
+    [4, 3]
+    """
+    path = Path(folder) / FILE
+    data = read(path)
+    try:
+        state = json.loads(data)
+        return KINDS[state["tokenizer"]]._from_state(state)
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"{path} holds no whole tokenizer: {type(error).__name__}: {error}") from error
+
+
+def _several(texts: Iterable[str]) -> Iterable[str]:
+    if isinstance(texts, str):  # iterating over it would make a text of every character
+        raise ValueError("texts must be several strings, got one str")
+    return texts
+
+
+def _numbered(tokens: Sequence[str], first: int = 0) -> dict[str, int]:
+    ids = {token: i for i, token in enumerate(tokens, first)}
+    if len(ids) != len(tokens):
+        twice = next(token for token, count in Counter(tokens).items() if count > 1)
+        raise ValueError(f"tokens must differ, got {twice!r} twice")
+    return ids
+
+
+def _strings(value: object) -> list[str]:
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise ValueError("its tokens are not a list of strings")
+    return value
+
+
+def _valid(text: str) -> str:
+    """The text with half characters (lone surrogates), which have no UTF-8 form, replaced."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text

@@ -1,0 +1,285 @@
+"""The decoding step over our kernels: five a layer for a few rows, cuBLAS between small ones for many."""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+from torch.nn.functional import gelu
+
+from regard.layers import Gelu, LayerNorm, Learned, Natural, PreNorm, Scaled, Sinusoidal
+from regard.layers.decode_positions import frequencies
+from regard.layers.linear_mixer import Linear
+from regard.layers.slots import shows_all_held
+from regard.models.decode import Decoder, Place
+
+if TYPE_CHECKING:
+    from regard.models.gpt import GPT
+
+FEW = 4  # rows up to which a product reads each weight once without tensor cores
+WIDEST = 8192  # of a norm, which one program holds whole
+PROGRAMS = 264  # two for each multiprocessor of an H200
+
+
+def no_fused(model: GPT) -> str | None:
+    """Why the kernels cannot decode this model, or None."""
+    config = model.config
+    block, sizes = config.block, (config.width, config.head_size)
+    faults = [
+        (importlib.util.find_spec("triton") is None, "triton is not installed"),
+        (not isinstance(block, PreNorm), f"the kernels know PreNorm, got {block}"),
+        (not isinstance(block.norm, LayerNorm), f"the kernels know LayerNorm, got {block.norm}"),
+        (not isinstance(block.feedforward, Gelu), f"the kernels know Gelu, got {block.feedforward}"),
+        (
+            any(isinstance(pattern, Linear) for pattern in config.patterns),
+            "linear attention is left to torch's own products",
+        ),
+        (
+            any(atom.total is not None for pattern in config.patterns for atom in pattern.atoms()),
+            "a pattern with a geometry needs its table",
+        ),
+        (model.embed.weight.dtype == torch.float64, "the kernels compute in float32, got float64"),
+        (sizes[0] > WIDEST or sizes[1] > 256, f"widths must be at most {WIDEST} and 256, got {sizes}"),
+    ]
+    return next((why for wrong, why in faults if wrong), None)
+
+
+class FusedDecoder(Decoder):
+    """The decoder whose step is made of our kernels; greedy choice included where rows are few.
+
+    `many` takes the way for large batches, which is otherwise taken above a few rows.
+    """
+
+    def __init__(self, model: GPT, batch: int, capacity: int, many: bool | None = None) -> None:
+        super().__init__(model, batch, capacity)
+        config, device = self.config, self.device
+        self.many = batch > FEW if many is None else many
+        assert isinstance(config.block, PreNorm)
+        assert isinstance(config.block.feedforward, Gelu)
+        self.eps, self.tanh = config.block.norm.eps, config.block.feedforward.tanh
+        hidden = config.block.feedforward.hidden_of(config.width)
+        first = self.blocks[0].attention
+        self.heads, self.groups, self.head_width = first.heads, first.kv_heads, config.head_size
+        H, G, D = self.heads, self.groups, self.head_width
+        kind = self.dtype if self.many else torch.float32
+
+        def room(*shape: int, dtype: torch.dtype = kind) -> Tensor:
+            return torch.zeros(batch, *shape, dtype=dtype, device=device)
+
+        self.x = room(config.width, dtype=torch.float32)
+        self.normed, self.branch = room(config.width), room(config.width)
+        self.qkv, self.mixed, self.hidden = room((H + 2 * G) * D), room(H * D), room(hidden)
+        self.logits = room(config.vocab, dtype=kind)
+        self.cos, self.sin = room(D // 2, dtype=torch.float32), room(D // 2, dtype=torch.float32)
+        self.turns = self._turns()
+        self.waves = self._waves()
+        self.each, self.wide = _power(H // G), _power(D)
+        self.slots = max(16, 4096 // (self.each * self.wide))
+        self.splits = {p: self._splits(place) for p, place in self.places.items()}
+        most = max(self.splits.values(), default=1)
+        self.part = room(G, most, self.each, self.wide, dtype=torch.float32)
+        self.part_ml = room(G, most, 2, self.each, dtype=torch.float32)
+        self.done = room(G, dtype=torch.int32)
+        self.masks = {p: room(place.layout.size, dtype=torch.int8) for p, place in self.places.items()}
+        head_rows = _rows_per_program(config.vocab, _power(config.width))
+        self.parts = -(-config.vocab // head_rows)
+        self.best = room(self.parts, dtype=torch.float32)
+        self.best_at = room(self.parts, dtype=torch.int32)
+
+    def step(self) -> Tensor:
+        """Logits (B,V) after `token`, which stands at `at`; its key joins the past."""
+        self._embed()
+        for pattern, place in self.places.items():
+            if not shows_all_held(pattern) or place.segments is not None:
+                self.together = None
+                self._look(place)
+                assert place.allowed is not None
+                self.masks[pattern].copy_(place.allowed[:, 0, 0])
+        return self._many() if self.many else self._few()
+
+    def _few(self) -> Tensor:
+        for block, past in zip(self.blocks, self.past, strict=True):
+            attention, feed = block.attention, block.feedforward
+            self._project(self.x, attention.qkv, self.qkv, norm=block.attention_norm)
+            self._mix(attention.pattern, past)
+            self._project(self.mixed, attention.out, self.x, add=True)
+            self._project(self.x, feed.up, self.hidden, norm=block.feedforward_norm, active=True)
+            self._project(self.hidden, feed.down, self.x, add=True)
+        self._project(self.x, self._head(), self.logits, norm=self.output_norm, best=True)
+        return self.logits
+
+    def _many(self) -> Tensor:
+        norms = [block.attention_norm for block in self.blocks[1:]] + [self.output_norm]
+        self._add_norm(self.blocks[0].attention_norm, add=False)
+        for block, past, after in zip(self.blocks, self.past, norms, strict=True):
+            attention, feed = block.attention, block.feedforward
+            _affine(self.normed, attention.qkv, self.qkv)
+            self._mix(attention.pattern, past)
+            _affine(self.mixed, attention.out, self.branch)
+            self._add_norm(block.feedforward_norm)
+            _affine(self.normed, feed.up, self.hidden)
+            self.hidden.copy_(gelu(self.hidden, approximate="tanh" if self.tanh else "none"))
+            _affine(self.hidden, feed.down, self.branch)
+            self._add_norm(after)
+        _affine(self.normed, self._head(), self.logits)
+        return self.logits
+
+    def _head(self) -> Any:
+        return self.embed if self.head is None else self.head
+
+    def _embed(self) -> None:
+        from regard.layers.decode_kernels import embed_kernel
+
+        position = self.config.position
+        learned = isinstance(position, Learned)
+        embed_kernel[(self.batch,)](
+            self.token,
+            self.at,
+            self.embed.weight,
+            self.position.weight if learned and self.position is not None else self.x,
+            self.waves,
+            self.x,
+            self.cos,
+            self.sin,
+            self.turns,
+            self.config.width,
+            self.head_width // 2,
+            BLOCK=_power(self.config.width),
+            HALF=_power(max(1, self.head_width // 2)),
+            LEARNED=learned,
+            WAVES=isinstance(position, Sinusoidal),
+            COUNTS=isinstance(position, Natural | Scaled),
+            ROTARY=self.blocks[0].attention.rotary is not None,
+        )
+
+    def _project(
+        self,
+        x: Tensor,
+        layer: Any,
+        y: Tensor,
+        *,
+        norm: Any = None,
+        active: bool = False,
+        add: bool = False,
+        best: bool = False,
+    ) -> None:
+        from regard.layers.decode_kernels import project_kernel
+
+        rows, width = layer.weight.shape
+        bias = getattr(layer, "bias", None)
+        block = _power(width) if norm is not None else min(2048, _power(width))
+        each = _rows_per_program(rows, block)
+        project_kernel[(-(-rows // each),)](
+            x,
+            layer.weight,
+            layer.weight if bias is None else bias,
+            layer.weight if norm is None else norm.weight,
+            layer.weight if norm is None else norm.bias,
+            y,
+            self.best,
+            self.best_at,
+            rows,
+            width,
+            self.eps,
+            B=self.batch,
+            ROWS=each,
+            BLOCK=block,
+            CHUNKS=-(-width // block),
+            NORM=norm is not None,
+            BIAS=bias is not None,
+            GELU=active,
+            TANH=self.tanh,
+            ADD=add,
+            BEST=best,
+            num_warps=max(1, min(8, each * block // 2048)),
+        )
+
+    def _mix(self, pattern: Any, past: tuple[Tensor, Tensor]) -> None:
+        from regard.layers.decode_kernels import attend_kernel
+
+        place = self.places[pattern]
+        layout, attention = place.layout, self.blocks[0].attention
+        splits = self.splits[pattern]
+        attend_kernel[(self.batch * self.groups, splits)](
+            self.qkv,
+            *past,
+            self.at,
+            self.masks[pattern],
+            self.slopes,
+            self.cos,
+            self.sin,
+            self.mixed,
+            self.part,
+            self.part_ml,
+            self.done,
+            layout.size,
+            layout.first,
+            max(1, layout.recent),  # with no ring nothing goes round it
+            self.head_width**-0.5,
+            H=self.heads,
+            G=self.groups,
+            D=self.head_width,
+            WIDE=self.wide,
+            EACH=self.each,
+            SLOTS=self.slots,
+            SPLITS=splits,
+            ROTARY=attention.rotary is not None,
+            SLOPES=attention.bias is not None,
+            MASKED=not shows_all_held(pattern) or place.segments is not None,
+            num_warps=4,
+        )
+
+    def _add_norm(self, norm: Any, add: bool = True) -> None:
+        from regard.layers.decode_kernels import add_norm_kernel
+
+        width = self.config.width
+        add_norm_kernel[(self.batch,)](
+            self.x,
+            self.branch,
+            norm.weight,
+            norm.bias,
+            self.normed,
+            width,
+            self.eps,
+            BLOCK=_power(width),
+            ADD=add,
+            num_warps=max(1, min(8, _power(width) // 256)),
+        )
+
+    def _splits(self, place: Place) -> int:
+        # As many programs as there are multiprocessors, but at least a few tiles of slots for each.
+        wanted = max(1, PROGRAMS // (self.batch * self.groups))
+        most = max(1, place.layout.size // (2 * self.slots))
+        return 1 << (int(min(wanted, most, 64)).bit_length() - 1)
+
+    def _turns(self) -> Tensor:
+        rotary = self.blocks[0].attention.rotary
+        base = 10_000.0 if rotary is None else rotary.base
+        return frequencies(self.head_width, base, self.device, torch.float64)
+
+    def _waves(self) -> Tensor:
+        position = self.config.position
+        if isinstance(position, Sinusoidal):
+            return frequencies(self.config.width, position.base, self.device, torch.float64)
+        one = 1.0 / position.longest if isinstance(position, Scaled) else 1.0
+        return torch.tensor([one], dtype=torch.float64, device=self.device)
+
+
+def _affine(x: Tensor, layer: Any, out: Tensor) -> None:
+    bias = getattr(layer, "bias", None)
+    if bias is None:
+        torch.mm(x, layer.weight.T, out=out)
+    else:
+        torch.addmm(bias, x, layer.weight.T, out=out)
+
+
+def _power(n: int) -> int:
+    """The next power of two."""
+    return 1 << (n - 1).bit_length()
+
+
+def _rows_per_program(rows: int, block: int) -> int:
+    most = max(1, 8192 // block)
+    return max(1, min(most, 1 << ((rows // PROGRAMS).bit_length() - 1) if rows >= PROGRAMS else 1))

@@ -1,0 +1,144 @@
+"""Image files as tensors of the size that a model takes, with a notice for everything that had to change."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from regard.errors import check_int, need
+
+if TYPE_CHECKING:
+    from PIL.Image import Image as Picture
+
+KINDS = ("PNG", "JPEG", "WEBP")
+MOST_PIXELS = 64_000_000  # a larger picture is a mistake or an attack: it would take 256 MB and more
+
+
+@dataclass(frozen=True)
+class ImageRead:
+    """A picture (channels,rows,cols) of uint8, and what was done to the file to get it."""
+
+    picture: Tensor
+    notices: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything, for machines."""
+        return {"picture": self.picture.tolist(), "notices": list(self.notices)}
+
+
+def read_image(path: str | Path, size: tuple[int, int], channels: int = 3) -> ImageRead:
+    """Read a PNG, JPEG or WebP file as a picture of `size` (rows, cols) with 1 or 3 channels.
+
+    Another shape is cut to its middle, another size resized, other modes converted: each with a notice.
+    Whatever cannot be read is one ValueError.
+
+    >>> read_image("no-such-file.png", (8, 8))
+    Traceback (most recent call last):
+        ...
+    ValueError: no-such-file.png cannot be read: No such file or directory
+    """
+    for side in size:
+        check_int("size", side, 1)
+    if channels not in (1, 3):
+        raise ValueError(f"channels must be 1 or 3, got {channels=}")
+    path = Path(path)
+    need("PIL", "images")
+    from PIL import Image, ImageOps, UnidentifiedImageError
+
+    try:
+        with path.open("rb") as file, warnings.catch_warnings():
+            # Pillow warns of large and damaged files on the side; here every trouble is an error.
+            warnings.simplefilter("error")
+            with Image.open(file) as image:
+                if image.format not in KINDS:
+                    raise ValueError(f"{path} must be PNG, JPEG or WebP, got {image.format}")
+                if image.width * image.height > MOST_PIXELS:
+                    raise ValueError(_too_large(path, f"{image.width}×{image.height}"))
+                image.load()
+                frames = getattr(image, "n_frames", 1)
+                turned = ImageOps.exif_transpose(image)
+                return _fit(turned, frames, size, channels, path.name)
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
+        raise ValueError(_too_large(path, "over 89 million pixels")) from error
+    except UnidentifiedImageError as error:
+        raise ValueError(f"{path} is no image that can be read: use PNG, JPEG or WebP") from error
+    except OSError as error:
+        if error.strerror is not None:
+            raise ValueError(f"{path} cannot be read: {error.strerror}") from error
+        raise ValueError(f"{path} is a damaged image: {error}") from error
+    except (SyntaxError, Warning, EOFError, MemoryError, OverflowError) as error:
+        # What Pillow's decoders let through on files that lie about themselves.
+        raise ValueError(f"{path} is a damaged image: {error}") from error
+
+
+def _fit(image: Picture, frames: int, size: tuple[int, int], channels: int, name: str) -> ImageRead:
+    from PIL import Image
+
+    notices = [f"{name}: the first of {frames} frames"] if frames > 1 else []
+    rows, cols = size
+    if (image.height, image.width) != (rows, cols):
+        words = f"{name}: {image.width}×{image.height} pixels"
+        box = _middle(image.width, image.height, cols, rows)
+        if (box[2] - box[0], box[3] - box[1]) != image.size:
+            words += f", cut to the middle {box[2] - box[0]}×{box[3] - box[1]}"
+        notices.append(f"{words}, resized to {cols}×{rows}")
+    else:
+        box = (0, 0, image.width, image.height)
+    image, words = _convert(image, channels)
+    if words:
+        notices.append(f"{name}: {words}")
+    if image.size != (cols, rows):
+        # Cut before resizing: a box given to `resize` lets colours from outside bleed in.
+        image = image.crop(box).resize((cols, rows), Image.Resampling.BILINEAR)
+    data = torch.frombuffer(bytearray(image.tobytes()), dtype=torch.uint8)
+    return ImageRead(data.view(rows, cols, channels).permute(2, 0, 1).contiguous(), tuple(notices))
+
+
+def _convert(image: Picture, channels: int) -> tuple[Picture, str]:
+    """The image with 1 or 3 channels of 8 bits, and what that took."""
+    from PIL import Image
+
+    wanted, done = {1: "L", 3: "RGB"}[channels], []
+    if image.mode in ("I", "F") or image.mode.startswith("I;16"):
+        # Pillow itself would clip 16 bits at 255.
+        image = image.convert("F").point(lambda value: value / 257).convert("L")
+        done.append("16 bits brought down to 8")
+    if image.has_transparency_data:
+        clear = image.convert("RGBA")
+        if min(clear.getchannel("A").tobytes()) < 255:
+            done.append("transparency laid over white")
+        image = Image.alpha_composite(Image.new("RGBA", clear.size, "white"), clear).convert("RGB")
+        if channels == 3:
+            return image, ", ".join(done)
+    if image.mode != wanted:
+        grey = {"L", "1", "LA"}
+        if channels == 1:
+            done += [] if image.mode in grey else ["colours turned to grey"]
+        elif image.mode in grey:
+            done.append("grey used for all three colours")
+        elif image.mode not in ("P", "RGBA"):
+            done.append(f"converted from {image.mode} to RGB")
+        image = image.convert(wanted)
+    return image, ", ".join(done)
+
+
+def _middle(wide: int, high: int, cols: int, rows: int) -> tuple[int, int, int, int]:
+    """The largest box (left, top, right, bottom) in the middle with the shape of cols×rows.
+
+    >>> _middle(640, 480, 32, 32)
+    (80, 0, 560, 480)
+    """
+    if wide * rows > high * cols:
+        keep = max(1, round(high * cols / rows))
+        return (wide - keep) // 2, 0, (wide - keep) // 2 + keep, high
+    keep = max(1, round(wide * rows / cols))
+    return 0, (high - keep) // 2, wide, (high - keep) // 2 + keep
+
+
+def _too_large(path: Path, size: str) -> str:
+    return f"{path} must have at most {MOST_PIXELS:,} pixels, got {size}"

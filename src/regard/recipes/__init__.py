@@ -1,0 +1,40 @@
+"""One file per run: a function that returns a `Recipe`, under a docstring that says what to expect."""
+
+from __future__ import annotations
+
+import difflib
+import pkgutil
+from importlib import import_module
+
+from regard.train import Recipe
+
+
+def names() -> list[str]:
+    """The recipes there are.
+
+    >>> "digits-vit" in names()
+    True
+    """
+    return sorted(found.name.replace("_", "-") for found in pkgutil.iter_modules(__path__))
+
+
+def get(name: str) -> Recipe:
+    """A recipe by its name.
+
+    >>> get("digits-vit").name
+    'digits-vit'
+    """
+    return _module(name).recipe()
+
+
+def about(name: str) -> str:
+    """The first line of a recipe's docstring."""
+    return (_module(name).__doc__ or "").strip().splitlines()[0]
+
+
+def _module(name: str):  # type: ignore[no-untyped-def]
+    if name not in names():
+        near = difflib.get_close_matches(str(name), names(), n=1, cutoff=0.5)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        raise ValueError(f"no recipe is called {name!r}; {hint}recipes: {', '.join(names())}")
+    return import_module(f"{__name__}.{name.replace('-', '_')}")

@@ -1,0 +1,35 @@
+"""A convolutional network on Fashion-MNIST, of about the ViT's size.
+
+Command: regard train convnet-fashion-mnist
+Hardware: one H200
+Minutes: 2
+Score: measured: not yet
+"""
+
+from __future__ import annotations
+
+from regard.data import Augment
+from regard.models import ConvNetConfig
+from regard.train import AdamW, ClassifyImages, Cosine, Recipe
+
+
+def recipe() -> Recipe:
+    """The values."""
+    return Recipe(
+        name="convnet-fashion-mnist",
+        task=ClassifyImages(
+            data="fashion-mnist",
+            model=ConvNetConfig(image=28, channels=1, classes=10, widths=(64, 128, 256)),
+            augment=Augment(classes=10, mean=(0.286,), std=(0.353,), crop=2, flip=0.5),
+            smoothing=0.1,
+            validation=0.05,
+        ),
+        optimizer=AdamW(lr=2e-3, decay=0.05),
+        schedule=Cosine(warmup=0.05),
+        batch=512,
+        epochs=60,
+        ema=0.999,
+        tf32=True,
+        validate_every=500,
+        read_every=50,
+    )

@@ -1,0 +1,39 @@
+"""The textbook's VisionTransformer itself, untouched, on CIFAR-10 by the same loop.
+
+Command: regard train course-cifar10
+Hardware: one H200
+Minutes: 5
+Score: measured: not yet
+"""
+
+from __future__ import annotations
+
+from regard.data import Augment
+from regard.train import AdamW, ClassifyImages, Cosine, CourseViT, Recipe
+
+
+def recipe() -> Recipe:
+    """The values."""
+    return Recipe(
+        name="course-cifar10",
+        task=ClassifyImages(
+            data="cifar10",
+            model=CourseViT(
+                image=32, patch=4, channels=3, classes=10, depth=6, width=256, heads=4, hidden=1024
+            ),
+            augment=Augment(
+                classes=10, mean=(0.491, 0.482, 0.447), std=(0.247, 0.243, 0.262), crop=4, flip=0.5
+            ),
+            smoothing=0.1,
+            validation=0.05,
+        ),
+        optimizer=AdamW(lr=1e-3, decay=0.05),
+        schedule=Cosine(warmup=0.1),
+        batch=512,
+        minutes=4.8,
+        ema=0.999,
+        tf32=True,
+        validate_every=1000,
+        read_every=50,
+        save_every=2000,
+    )

@@ -1,0 +1,38 @@
+"""Dialogues of Tiny Shakespeare by words, after NLTK's rules.
+
+Command: regard train dialogue
+Hardware: one H200
+Minutes: 1
+Score: measured: not yet
+"""
+
+from __future__ import annotations
+
+from regard.layers import Rotary
+from regard.models import GPTConfig
+from regard.train import AdamW, Cosine, Language, Muon, Recipe, Words
+
+
+def recipe() -> Recipe:
+    """The values."""
+    return Recipe(
+        name="dialogue",
+        task=Language(
+            data="tinyshakespeare",
+            model=GPTConfig(
+                vocab=1, context=128, depth=4, width=256, heads=4, position=Rotary(), dropout=0.4
+            ),
+            tokens=Words(),
+            cut="dialogues",
+            prompt="ROMEO :",
+            sample=100,
+        ),
+        optimizer=Muon(lr=4e-3, decay=0.2, adam=AdamW(lr=2e-3, decay=0.2)),
+        schedule=Cosine(warmup=0.05),
+        batch=128,
+        epochs=30,
+        ema=0.99,
+        tf32=True,
+        validate_every=51,
+        read_every=50,
+    )

@@ -1,0 +1,47 @@
+"""The course's dialogue model and settings by the same loop: 6 layers of width 128, 80 epochs.
+
+Command: regard train dialogue-textbook
+Hardware: one H200
+Minutes: 2
+Score: measured: not yet
+
+Width 128, 3 heads of 64, untied head, no norm before attention, 80 epochs.
+"""
+
+from __future__ import annotations
+
+from regard.layers import CourseBlock, Gelu
+from regard.models import GPTConfig, Untied
+from regard.train import AdamW, Language, Recipe, Trapezoid, Words
+
+
+def recipe() -> Recipe:
+    """The values."""
+    return Recipe(
+        name="dialogue-textbook",
+        task=Language(
+            data="tinyshakespeare",
+            model=GPTConfig(
+                vocab=1,
+                context=128,
+                depth=6,
+                width=128,
+                heads=3,
+                head_width=64,
+                block=CourseBlock(feedforward=Gelu(hidden=128)),
+                head=Untied(),
+            ),
+            tokens=Words(),
+            cut="dialogues",
+            prompt="ROMEO :",
+            sample=100,
+        ),
+        optimizer=AdamW(lr=1e-3, beta2=0.999, decay=0.0),
+        schedule=Trapezoid(warmup=0.0, cooldown=0.0),
+        batch=64,
+        epochs=80,
+        clip=None,
+        tf32=True,
+        validate_every=102,
+        read_every=50,
+    )

@@ -1,0 +1,33 @@
+"""A small ViT on the embedded 8×8 digits: the first thing to try.
+
+Command: regard train digits-vit
+Hardware: two CPU cores
+Minutes: under 1
+Score: measured: not yet
+"""
+
+from __future__ import annotations
+
+from regard.data import Augment
+from regard.models import ViTConfig
+from regard.train import AdamW, ClassifyImages, Cosine, Muon, Recipe
+
+
+def recipe() -> Recipe:
+    """The values."""
+    return Recipe(
+        name="digits-vit",
+        task=ClassifyImages(
+            data="digits",
+            model=ViTConfig(image=8, patch=2, channels=1, classes=10, depth=2, width=48, heads=4),
+            augment=Augment(classes=10, mean=(0.306,), std=(0.377,)),
+            smoothing=0.1,
+        ),
+        optimizer=Muon(lr=0.02, decay=0.01, adam=AdamW(lr=4e-3, decay=0.01)),
+        schedule=Cosine(warmup=0.05),
+        batch=64,
+        epochs=30,
+        ema=0.98,
+        precision="float32",
+        validate_every=100,
+    )

@@ -1,0 +1,35 @@
+"""A dense network on Fashion-MNIST, the plainest thing to compare with.
+
+Command: regard train mlp-fashion-mnist
+Hardware: one H200, or two CPU cores
+Minutes: 1
+Score: measured: not yet
+"""
+
+from __future__ import annotations
+
+from regard.data import Augment
+from regard.models import MLPConfig
+from regard.train import AdamW, ClassifyImages, Cosine, Recipe
+
+
+def recipe() -> Recipe:
+    """The values."""
+    return Recipe(
+        name="mlp-fashion-mnist",
+        task=ClassifyImages(
+            data="fashion-mnist",
+            model=MLPConfig(image=28, channels=1, classes=10, widths=(512, 512, 512)),
+            augment=Augment(classes=10, mean=(0.286,), std=(0.353,), crop=2, flip=0.5),
+            smoothing=0.1,
+            validation=0.05,
+        ),
+        optimizer=AdamW(lr=1e-3, decay=0.05),
+        schedule=Cosine(warmup=0.05),
+        batch=512,
+        epochs=60,
+        ema=0.999,
+        tf32=True,
+        validate_every=500,
+        read_every=50,
+    )

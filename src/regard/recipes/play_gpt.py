@@ -1,0 +1,31 @@
+"""A small GPT on the characters of the embedded play.
+
+Command: regard train play-gpt
+Hardware: two CPU cores
+Minutes: about 1
+Score: measured: not yet
+"""
+
+from __future__ import annotations
+
+from regard.models import GPTConfig
+from regard.train import AdamW, Characters, Cosine, Language, Muon, Recipe
+
+
+def recipe() -> Recipe:
+    """The values."""
+    return Recipe(
+        name="play-gpt",
+        task=Language(
+            data="play",
+            model=GPTConfig(vocab=1, context=64, depth=3, width=96, heads=4),
+            tokens=Characters(),
+            validation=0.05,
+        ),
+        optimizer=Muon(lr=0.02, decay=0.01, adam=AdamW(lr=4e-3, decay=0.01)),
+        schedule=Cosine(warmup=0.05),
+        batch=32,
+        steps=400,
+        precision="float32",
+        validate_every=100,
+    )

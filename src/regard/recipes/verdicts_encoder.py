@@ -1,0 +1,33 @@
+"""A small Encoder on the embedded verdicts, which no bag of words can judge.
+
+Command: regard train verdicts-encoder
+Hardware: two CPU cores
+Minutes: about 1
+Score: measured: not yet
+"""
+
+from __future__ import annotations
+
+from regard.layers import PreNorm
+from regard.models import EncoderConfig
+from regard.train import AdamW, ClassifyTexts, Cosine, Muon, Recipe, Words
+
+
+def recipe() -> Recipe:
+    """The values."""
+    return Recipe(
+        name="verdicts-encoder",
+        task=ClassifyTexts(
+            data="verdicts",
+            model=EncoderConfig(
+                vocab=1, context=48, depth=3, width=64, heads=4, block=PreNorm(), pool="mean"
+            ),
+            tokens=Words(),
+        ),
+        optimizer=Muon(lr=0.01, decay=0.01, adam=AdamW(lr=3e-3, decay=0.01)),
+        schedule=Cosine(warmup=0.05),
+        batch=64,
+        epochs=4,
+        precision="float32",
+        validate_every=100,
+    )

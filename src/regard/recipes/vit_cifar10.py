@@ -1,0 +1,48 @@
+"""A plain ViT on CIFAR-10: strided patches, learned positions, a class token.
+
+Command: regard train vit-cifar10
+Hardware: one H200
+Minutes: 5
+Score: measured: not yet
+"""
+
+from __future__ import annotations
+
+from regard.data import Augment
+from regard.models import ViTConfig
+from regard.train import AdamW, ClassifyImages, Cosine, Muon, Recipe
+
+
+def recipe() -> Recipe:
+    """The values."""
+    return Recipe(
+        name="vit-cifar10",
+        task=ClassifyImages(
+            data="cifar10",
+            model=ViTConfig(image=32, patch=4, channels=3, classes=10, depth=6, width=256, heads=4),
+            augment=Augment(
+                classes=10,
+                mean=(0.491, 0.482, 0.447),
+                std=(0.247, 0.243, 0.262),
+                crop=4,
+                flip=0.5,
+                turn=10,
+                zoom=0.15,
+                colour=0.3,
+                erase=0.2,
+                mixup=0.4,
+                cutmix=1.0,
+            ),
+            smoothing=0.1,
+            validation=0.05,
+        ),
+        optimizer=Muon(lr=3e-3, decay=0.1, adam=AdamW(lr=1.5e-3, decay=0.1)),
+        schedule=Cosine(warmup=0.05),
+        batch=1024,
+        minutes=4.8,
+        ema=0.9995,
+        tf32=True,
+        validate_every=2000,
+        read_every=50,
+        save_every=5000,
+    )

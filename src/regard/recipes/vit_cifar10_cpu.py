@@ -1,0 +1,35 @@
+"""A ViT on CIFAR-10 for two CPU cores.
+
+Command: regard train vit-cifar10-cpu
+Hardware: two CPU cores
+Minutes: 20
+Score: measured: not yet
+"""
+
+from __future__ import annotations
+
+from regard.data import Augment
+from regard.models import ViTConfig
+from regard.train import AdamW, ClassifyImages, Cosine, Muon, Recipe
+
+
+def recipe() -> Recipe:
+    """The values."""
+    return Recipe(
+        name="vit-cifar10-cpu",
+        task=ClassifyImages(
+            data="cifar10",
+            model=ViTConfig(image=32, patch=4, channels=3, classes=10, depth=5, width=96, heads=4),
+            augment=Augment(
+                classes=10, mean=(0.491, 0.482, 0.447), std=(0.247, 0.243, 0.262), crop=4, flip=0.5
+            ),
+            validation=0.05,
+        ),
+        optimizer=Muon(lr=0.01, decay=0.02, adam=AdamW(lr=3e-3, decay=0.02)),
+        schedule=Cosine(warmup=0.05),
+        batch=128,
+        minutes=19.0,
+        ema=0.995,
+        precision="float32",
+        validate_every=500,
+    )

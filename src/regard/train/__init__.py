@@ -1,0 +1,51 @@
+"""One training loop for all tasks: exact resume, whole-step CUDA graphs, PyTorch's distributed engine."""
+
+from regard.train.faults import Stopped
+from regard.train.folder import read_recipe
+from regard.train.loop import Result, train
+from regard.train.optimizers import AdamW, Muon
+from regard.train.overrides import override
+from regard.train.prediction import Prediction, predict
+from regard.train.recipe import Recipe
+from regard.train.runs import Run, evaluate, list_runs, load_run
+from regard.train.schedules import Cosine, Linear, Trapezoid
+from regard.train.tasks import (
+    BytePairs,
+    Characters,
+    ClassifyImages,
+    ClassifyTexts,
+    CompleteImages,
+    CourseViT,
+    Language,
+    MaskedText,
+    Words,
+)
+
+__all__ = [
+    "AdamW",
+    "BytePairs",
+    "Characters",
+    "ClassifyImages",
+    "ClassifyTexts",
+    "CompleteImages",
+    "Cosine",
+    "CourseViT",
+    "Language",
+    "Linear",
+    "MaskedText",
+    "Muon",
+    "Prediction",
+    "Recipe",
+    "Result",
+    "Run",
+    "Stopped",
+    "Trapezoid",
+    "Words",
+    "evaluate",
+    "list_runs",
+    "load_run",
+    "override",
+    "predict",
+    "read_recipe",
+    "train",
+]

@@ -1,0 +1,85 @@
+"""Which examples a step sees, and what it draws: pure functions of the seed and the step, with no state.
+
+So a run that goes on after a crash needs to remember a step number and nothing else about its data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from regard.data.draws import generator
+from regard.errors import check_int
+
+
+def shuffled(count: int, seed: int, epoch: int) -> Tensor:
+    """The numbers below `count` in the order of one epoch.
+
+    >>> sorted(shuffled(4, seed=0, epoch=3).tolist())
+    [0, 1, 2, 3]
+    """
+    return torch.randperm(count, generator=generator(seed, "order", epoch))
+
+
+class Stream:
+    """Epoch after epoch without end: position p is item p mod count of epoch p div count.
+
+    A batch may straddle two epochs, so that no example is lost at an epoch's end.
+
+    >>> stream = Stream(3, lambda epoch: torch.arange(3) + 10 * epoch, torch.device("cpu"))
+    >>> stream.take(1, 7).tolist()
+    [1, 2, 10, 11, 12, 20]
+    """
+
+    def __init__(self, count: int, items: Callable[[int], Tensor], device: torch.device) -> None:
+        check_int("count", count, 1)
+        self.count, self.items, self.device = count, items, device
+        self._kept: dict[int, Tensor] = {}
+
+    def take(self, start: int, stop: int) -> Tensor:
+        """The items at positions start to stop − 1, on the device."""
+        first, last = start // self.count, (stop - 1) // self.count
+        parts = [
+            self._epoch(epoch)[
+                max(start - epoch * self.count, 0) : min(stop - epoch * self.count, self.count)
+            ]
+            for epoch in range(first, last + 1)
+        ]
+        return parts[0] if len(parts) == 1 else torch.cat(parts)
+
+    def part(self, step: int, rank: int, world: int, size: int) -> Tensor:
+        """What one of `world` processes takes of a step's batch, `size` items: together they take it all."""
+        start = (step * world + rank) * size
+        return self.take(start, start + size)
+
+    def _epoch(self, epoch: int) -> Tensor:
+        if epoch not in self._kept:
+            # Two epochs are kept: one that ends inside a batch, and the next.
+            self._kept = {old: items for old, items in self._kept.items() if old == epoch - 1}
+            self._kept[epoch] = self.items(epoch).to(self.device)
+        return self._kept[epoch]
+
+
+def by_length(stream: Stream, lengths: Tensor, *, batch: int, pool: int, seed: int) -> Stream:
+    """The stream regrouped so that the examples of a batch have like lengths.
+
+    Each pool of `pool` batches is sorted by length, with chance among equals, and its batches are shuffled.
+    Unlike an epoch's buckets, all batches have the same size, so that several processes can share each.
+
+    >>> lengths = torch.tensor([5, 1, 9, 2, 8, 4])
+    >>> plain = Stream(6, lambda epoch: shuffled(6, 0, epoch), torch.device("cpu"))
+    >>> near = by_length(plain, lengths, batch=2, pool=3, seed=0)
+    >>> sorted(sorted(lengths[near.take(i, i + 2)].tolist()) for i in (0, 2, 4))
+    [[1, 2], [4, 5], [8, 9]]
+    """
+
+    def items(number: int) -> Tensor:
+        members = stream.take(number * batch * pool, (number + 1) * batch * pool).cpu()
+        draws = generator(seed, "buckets", number)
+        jitter = torch.rand(len(members), generator=draws)
+        ranked = members[torch.argsort(lengths[members] + jitter)].view(pool, batch)
+        return ranked[torch.randperm(pool, generator=draws)].flatten()
+
+    return Stream(batch * pool, items, stream.device)

@@ -1,0 +1,149 @@
+"""`--set model.depth=8`: any field of a recipe changed by its path, checked against the field's type."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import types
+import typing
+from collections.abc import Iterable
+from dataclasses import fields, is_dataclass, replace
+from typing import Any
+
+from regard.pattern import Pattern, parse
+from regard.train.recipe import Recipe
+
+
+def override(recipe: Recipe, settings: Iterable[str]) -> Recipe:
+    """The recipe with each `path=value` set; what the recipe lacks is looked for in its task.
+
+    >>> override(Recipe(name="x", task=None, batch=32, steps=9), ["batch=64", "schedule.warmup=0.2"]).batch
+    64
+    >>> override(Recipe(name="x", task=None, batch=32, steps=9), ["bach=64"])
+    Traceback (most recent call last):
+        ...
+    ValueError: Recipe has no field 'bach'; did you mean 'batch'?
+    """
+    for setting in settings:
+        path, equals, text = setting.partition("=")
+        if not equals or not path.strip():
+            raise ValueError(f"--set takes path=value, for example model.depth=8, got {setting!r}")
+        names = path.strip().split(".")
+        if names[0] not in names_of(recipe) and names[0] in names_of(recipe.task):
+            names = ["task", *names]
+        if names[0] in ("steps", "epochs", "minutes") and len(names) == 1:
+            # The three exclude each other: setting one unsets the others.
+            recipe = _limit(recipe, names[0], text.strip())
+        else:
+            recipe = _set(recipe, names, text.strip(), recipe)
+    return recipe
+
+
+def names_of(value: Any) -> list[str]:
+    """The fields of a dataclass, or none."""
+    return [field.name for field in fields(value)] if is_dataclass(value) else []
+
+
+def _limit(recipe: Recipe, name: str, text: str) -> Recipe:
+    value = read(text, typing.get_type_hints(Recipe)[name], name)
+    return replace(recipe, **{"steps": None, "epochs": None, "minutes": None, name: value})
+
+
+def _set(value: Any, names: list[str], text: str, recipe: Recipe) -> Any:
+    name, *rest = names
+    known = names_of(value)
+    if name not in known:
+        if not known:
+            raise ValueError(f"there is no field {name!r} in {value!r}")
+        choices = known + (names_of(recipe.task) if value is recipe else [])
+        near = difflib.get_close_matches(name, choices, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"fields: {', '.join(choices)}"
+        raise ValueError(f"{type(value).__name__} has no field {name!r}; {hint}")
+    if rest:
+        return replace(value, **{name: _set(getattr(value, name), rest, text, recipe)})
+    hints = typing.get_type_hints(type(value))
+    return replace(value, **{name: read(text, hints[name], name)})
+
+
+def read(text: str, kind: Any, name: str) -> Any:
+    """A value of this type from its text.
+
+    >>> read("8", int, "depth"), read("none", float | None, "ema"), read("causal", Pattern, "pattern")
+    (8, None, Causal())
+    >>> read("8.5", int, "depth")
+    Traceback (most recent call last):
+        ...
+    ValueError: depth must be int, got depth='8.5'
+    """
+    for choice in _choices(kind):
+        try:
+            return _read_one(text, choice)
+        except (ValueError, SyntaxError, TypeError):
+            continue
+    shown = " or ".join(_name(choice) for choice in _choices(kind))
+    raise ValueError(f"{name} must be {shown}, got {name}={text!r}")
+
+
+def _choices(kind: Any) -> list[Any]:
+    """The members of a union, those that take any text last."""
+    union = typing.get_origin(kind) in (typing.Union, types.UnionType)
+    members = list(typing.get_args(kind)) if union else [kind]
+    return sorted(members, key=lambda member: member in (str, Any))
+
+
+def _read_one(text: str, kind: Any) -> Any:  # noqa: PLR0911 - one line for each type
+    if kind is type(None):
+        if text.lower() != "none":
+            raise ValueError(text)
+        return None
+    if kind is bool:
+        return (
+            {"true": True, "false": False}[text.lower()] if text.lower() in ("true", "false") else _no(text)
+        )
+    if kind is int:
+        return int(text.replace("_", "").replace(",", ""))
+    if kind is float:
+        return float(text)
+    if kind is str:
+        return text
+    if isinstance(kind, type) and issubclass(kind, Pattern):
+        return parse(text)
+    if kind is Any or is_dataclass(kind):
+        return _part(text, kind)
+    return _sequence(text, kind)
+
+
+def _sequence(text: str, kind: Any) -> tuple[Any, ...]:
+    """A tuple: `(4, 2)`, or patterns parted by semicolons."""
+    inner = [member for member in typing.get_args(kind) if member is not Ellipsis]
+    if inner and isinstance(inner[0], type) and issubclass(inner[0], Pattern):
+        return tuple(parse(part) for part in text.split(";"))
+    found = ast.literal_eval(text)
+    if not isinstance(found, tuple | list):
+        raise ValueError(text)
+    if inner and not all(isinstance(one, tuple(set(inner))) for one in found):
+        raise ValueError(text)
+    return tuple(found)
+
+
+def _part(text: str, kind: Any) -> Any:
+    """A part by name and fields: `Muon(lr=0.01)`, `Rotary()`."""
+    from regard.train.written import kinds
+
+    call = ast.parse(text if text.endswith(")") else f"{text}()", mode="eval").body
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+        raise ValueError(text)
+    part = kinds().get(call.func.id)
+    if part is None or (kind is not Any and part is not kind):
+        raise ValueError(text)
+    values = [ast.literal_eval(argument) for argument in call.args]
+    named = {word.arg: ast.literal_eval(word.value) for word in call.keywords if word.arg is not None}
+    return part(*values, **named)
+
+
+def _name(kind: Any) -> str:
+    return "none" if kind is type(None) else getattr(kind, "__name__", str(kind))
+
+
+def _no(text: str) -> Any:
+    raise ValueError(text)

@@ -1,0 +1,95 @@
+"""What people see while a model trains: a bar in a terminal, plain lines elsewhere, nothing if they wish."""
+
+from __future__ import annotations
+
+import sys
+import time
+from importlib.util import find_spec
+from typing import Any
+
+SECONDS = 10.0  # between two plain lines
+
+
+class Progress:
+    """Plain lines: a run's progress every ten seconds, everything else at once."""
+
+    def __init__(self, title: str, quiet: bool = False) -> None:
+        self.title, self.quiet = title, quiet
+        self.said = 0.0
+
+    def say(self, text: str) -> None:
+        """Something that stays on the screen."""
+        if not self.quiet:
+            print(text, flush=True)
+
+    def show(self, share: float, parts: dict[str, str]) -> None:
+        """How far the run is."""
+        now = time.monotonic()
+        if now - self.said >= SECONDS:
+            self.said = now
+            self.say(f"{share:4.0%}  " + "  ".join(f"{name} {value}" for name, value in parts.items()))
+
+    def close(self) -> None:
+        """The end."""
+
+
+class Bar(Progress):
+    """A bar that stays at the bottom of a terminal."""
+
+    def __init__(self, title: str) -> None:
+        super().__init__(title)
+        from rich.progress import BarColumn, TextColumn
+        from rich.progress import Progress as RichProgress
+
+        self.rich: Any = RichProgress(
+            TextColumn("[bold]{task.description}"), BarColumn(None), TextColumn("{task.fields[parts]}")
+        )
+        self.task = self.rich.add_task(title, total=1.0, parts="")
+        self.rich.start()
+
+    def say(self, text: str) -> None:
+        """Above the bar."""
+        from rich.text import Text
+
+        self.rich.console.print(Text(text))
+
+    def show(self, share: float, parts: dict[str, str]) -> None:
+        """Move the bar."""
+        shown = "  ".join(f"{name} {value}" for name, value in parts.items())
+        self.rich.update(self.task, completed=share, parts=shown)
+
+    def close(self) -> None:
+        """Leave the bar as it stands."""
+        self.rich.stop()
+
+
+def progress(title: str, *, quiet: bool) -> Progress:
+    """The bar where there is a terminal and rich to draw it, lines otherwise."""
+    if not quiet and sys.stdout.isatty() and find_spec("rich") is not None:
+        return Bar(title)
+    return Progress(title, quiet)
+
+
+def duration(seconds: float) -> str:
+    """A time as people say it.
+
+    >>> duration(7.25), duration(83), duration(3725)
+    ('7.2 s', '1 min 23 s', '1 h 02 min')
+    """
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    if seconds < 3600:
+        return f"{int(seconds // 60)} min {int(seconds % 60):02} s"
+    return f"{int(seconds // 3600)} h {int(seconds % 3600 // 60):02} min"
+
+
+def rate(value: float, unit: str) -> str:
+    """A speed in three figures.
+
+    >>> rate(123456, "images"), rate(12.34, "texts")
+    ('123k images/s', '12.3 texts/s')
+    """
+    for limit, sign in ((1e6, "M"), (1e3, "k")):
+        if value >= limit:
+            return f"{value / limit:.3g}{sign} {unit}/s"
+    return f"{value:.3g} {unit}/s"

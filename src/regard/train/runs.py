@@ -1,0 +1,133 @@
+"""Runs that are there: their models for use, their scores, and a list of them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from regard.data import load_tokenizer
+from regard.data.tokenizers import Tokenizer
+from regard.models import load
+from regard.train.checkpoint import numbered, write_json
+from regard.train.folder import BEST, CHECKPOINTS, MODEL, RECIPE, SUMMARY, read_recipe
+from regard.train.recipe import Recipe
+from regard.train.switches import chosen_device
+from regard.train.task import Setting
+
+TEST = "test.json"
+
+
+@dataclass(frozen=True)
+class Run:
+    """A trained model and what using it takes: what its task says, and its tokenizer where it has one.
+
+    `description["task"]` is what it was trained for: images, texts, language, completion or masked.
+    """
+
+    folder: Path
+    model: nn.Module
+    description: dict[str, Any]
+    tokenizer: Tokenizer | None
+
+
+def load_run(folder: str | Path, *, device: str | torch.device = "cpu") -> Run:
+    """The best model of a run, ready for use; `folder` may also be a folder of such a model itself."""
+    folder = Path(folder)
+    inner = folder / MODEL if (folder / MODEL).is_dir() else folder
+    if not (inner / "model.safetensors").exists():
+        if (folder / RECIPE).exists():
+            raise ValueError(f"{folder} has no model yet: a run keeps one at its first validation")
+        raise ValueError(f"{folder} holds no run: it has neither {RECIPE} nor a model")
+    try:
+        description = json.loads((inner / "task.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{inner / 'task.json'} cannot be read: {error}") from error
+    model = load(inner / "model.safetensors").to(device).eval()
+    tokenizer = load_tokenizer(inner) if (inner / "tokenizer.json").exists() else None
+    return Run(folder, model, description, tokenizer)
+
+
+@torch.no_grad()
+def evaluate(
+    folder: str | Path,
+    *,
+    test: bool = False,
+    data_dir: str | Path | None = None,
+    device: str | torch.device | None = None,
+) -> dict[str, float]:
+    """The scores of a run's best model, in float32: on its validation part or, recorded, on the test part."""
+    folder, place = Path(folder), chosen_device(device)
+    run, recipe = load_run(folder, device=place), read_recipe(folder)
+    if run.description["task"] == "masked":
+        raise ValueError(
+            f"{folder} is a pretraining: its head was not kept; evaluate what was trained from it"
+        )
+    value = recipe.task
+    if hasattr(value, "start"):
+        value = replace(value, start=str(folder / MODEL))  # its tokenizer, not one trained anew
+    data = None if data_dir is None else Path(data_dir)
+    task = value.build(Setting(place, recipe.seed, data, recipe.overfit))
+    scores = task.test(run.model) if test else task.validate(run.model)
+    if test:
+        write_json(scores, folder / TEST)
+    return scores
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One row in the table of runs."""
+
+    folder: str
+    recipe: str
+    state: str
+    steps: int
+    minutes: float | None
+    validation: dict[str, float]
+    test: dict[str, float]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything, for machines."""
+        return asdict(self)
+
+
+def list_runs(parent: str | Path) -> list[Entry]:
+    """All runs in the folders below, by name; what cannot be read is said so and passed over by nobody."""
+    parent = Path(parent)
+    if not parent.is_dir():
+        raise ValueError(f"{parent} is no folder; runs are in the folder given to `regard train --out`")
+    places = [path.parent for path in sorted(parent.glob(f"**/{RECIPE}")) if path.parent.name != "before"]
+    return [_entry(place) for place in places]
+
+
+def _entry(folder: Path) -> Entry:
+    try:
+        recipe: Recipe | None = read_recipe(folder)
+    except ValueError:
+        recipe = None
+    summary, best = _json(folder / SUMMARY), _json(folder / BEST)
+    found = numbered(folder / CHECKPOINTS)
+    steps = int(found[0].name.split("-")[1]) if found else 0
+    state = "finished" if summary else "stopped" if found else "no checkpoint"
+    seconds = summary.get("seconds", {}).get("training")
+    return Entry(
+        str(folder),
+        "unreadable recipe" if recipe is None else recipe.name,
+        state,
+        int(summary.get("steps", steps)),
+        None if seconds is None else seconds / 60,
+        best.get("scores", {}),
+        _json(folder / TEST),
+    )
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}

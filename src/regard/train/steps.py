@@ -1,0 +1,167 @@
+"""One training step: gather, augment, forward, backward, clip, optimise, average.
+
+It runs as written, with forward and loss through torch.compile, or captured whole in one CUDA graph, which is
+then replayed: the host copies a batch's numbers into fixed places and launches a single thing.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from regard.train.distributed import Team, local
+from regard.train.ema import Averages
+from regard.train.optimizers import Optimizer
+from regard.train.task import Task
+
+Batch = tuple[Tensor, ...]
+WARM_UPS = 3
+
+
+class Objective(nn.Module):
+    """A task's loss as a module, which can be compiled or wrapped for several processes."""
+
+    def __init__(self, task: Task, model: nn.Module) -> None:
+        super().__init__()
+        self.task, self.model = task, model
+
+    def forward(self, inputs: Batch, generator: torch.Generator | None) -> tuple[Tensor, Tensor]:
+        """The sum of the losses and how many there are."""
+        return self.task.loss(self.model, inputs, generator)
+
+
+class Step:
+    """The step of one run; after each call `row` holds (loss, norm of the gradient), on the device."""
+
+    def __init__(
+        self,
+        task: Task,
+        model: nn.Module,
+        optimizer: Optimizer,
+        averages: Averages | None,
+        *,
+        clip: float | None,
+        bfloat16: bool,
+        compile: str,
+        team: Team,
+    ) -> None:
+        self.task, self.model, self.optimizer, self.averages = task, model, optimizer, averages
+        self.clip, self.bfloat16, self.team, self.mode = clip, bfloat16, team, compile
+        self.device = next(model.parameters()).device
+        self.generator = torch.Generator(self.device)
+        self.multiplier = torch.ones((), device=self.device)
+        self.kept = torch.zeros((), device=self.device)
+        self.row = torch.zeros(2, device=self.device)
+        objective: Any = team.wrap(Objective(task, model))
+        if compile != "none":
+            # Fixed shapes, and no CUDA graphs of the compiler's own: ours holds the whole step.
+            objective = torch.compile(objective, dynamic=False if compile == "graph" else None)
+        self.objective = objective
+        self.graph: torch.cuda.CUDAGraph | None = None
+        self.places: list[Batch] = []
+
+    def __call__(self, parts: list[Batch], *, multiplier: float, kept: float, seed: int) -> None:
+        """Train on the parts of one batch; everything random comes from `seed`."""
+        self._seed(seed)
+        self.multiplier.fill_(multiplier)
+        self.kept.fill_(kept)
+        if self.mode != "graph":
+            self._body(parts)
+            return
+        if self.graph is None:
+            self.capture(parts)
+            self._seed(seed)
+        for place, part in zip(self.places, parts, strict=True):
+            for old, new in zip(place, part, strict=True):
+                old.copy_(new)
+        assert self.graph is not None
+        self.graph.replay()
+
+    def autocast(self) -> AbstractContextManager[Any]:
+        """bfloat16 for products, where asked for."""
+        return torch.autocast(self.device.type, torch.bfloat16) if self.bfloat16 else nullcontext()
+
+    def warm_up(self, parts: list[Batch]) -> None:
+        """Compile and capture ahead of the first step, without training."""
+        if self.mode == "graph":
+            self.capture(parts)
+        elif self.mode == "compile":
+            before = self._snapshot()
+            self._seed(0)
+            self._body(parts)
+            self._restore(before)
+
+    def capture(self, parts: list[Batch]) -> None:
+        """Record the whole step as one CUDA graph, and leave weights and optimiser as they were."""
+        before = self._snapshot()
+        self.places = [tuple(tensor.clone() for tensor in part) for part in parts]
+        side = torch.cuda.Stream(self.device)
+        side.wait_stream(torch.cuda.current_stream(self.device))
+        with torch.cuda.stream(side):
+            for _ in range(WARM_UPS):  # lets libraries and the compiler allocate what they keep
+                self._body(self.places)
+        torch.cuda.current_stream(self.device).wait_stream(side)
+        torch.cuda.synchronize(self.device)
+        self.optimizer.zero_grad()
+        graph = torch.cuda.CUDAGraph()
+        graph.register_generator_state(self.generator)
+        with torch.cuda.graph(graph):
+            self._body(self.places)
+        torch.cuda.synchronize(self.device)
+        self.graph = graph
+        self._restore(before)
+
+    def _seed(self, seed: int) -> None:
+        self.generator.manual_seed(seed)
+        if self.mode != "none":
+            # Compiled code takes no generator as an argument and draws from the device's own.
+            torch.manual_seed(seed)
+
+    def _body(self, parts: list[Batch]) -> None:
+        self.optimizer.zero_grad()
+        sums = torch.zeros(2, device=self.device)  # of losses, of targets
+        generator = self.generator if self.mode == "none" else None
+        for i, part in enumerate(parts):
+            inputs = self.task.prepare(part, self.generator)
+            with self.team.gathering(self.objective, last=i == len(parts) - 1):
+                with self.autocast():
+                    total, count = self.objective(inputs, generator)
+                total.backward()
+            sums += torch.stack([total.detach().float(), count.detach().float()])
+        self.team.sum(sums)
+        norm = self._scale_gradients(self.team.world / sums[1])
+        self.optimizer.step(self.multiplier)
+        if self.averages is not None:
+            self.averages.update(self.kept)
+        self.row.copy_(torch.stack([sums[0] / sums[1], norm]))
+
+    @torch.no_grad()
+    def _scale_gradients(self, scale: Tensor) -> Tensor:
+        """Turn the sum's gradients into the mean's, clip them, and give their norm before clipping."""
+        grads = [weight.grad for weight in self.model.parameters() if weight.grad is not None]
+        norm = self.team.norm(grads) * scale
+        if self.clip is not None:
+            scale = scale * (self.clip / (norm + 1e-6)).clamp(max=1.0)
+        torch._foreach_mul_([local(grad) for grad in grads], scale)
+        return norm
+
+    def _snapshot(self) -> dict[str, dict[str, Tensor]]:
+        return {name: {key: x.clone() for key, x in part.items()} for name, part in self._state().items()}
+
+    def _state(self) -> dict[str, dict[str, Tensor]]:
+        weights = {key: value.detach() for key, value in self.model.state_dict().items()}
+        averages = {} if self.averages is None else self.averages.tensors
+        return {"model": weights, "optimizer": self.optimizer.state(), "averages": averages}
+
+    @torch.no_grad()
+    def _restore(self, before: dict[str, dict[str, Tensor]]) -> None:
+        """In place, since a graph knows tensors by where they are; what was not there before was zero."""
+        for name, part in self._state().items():
+            for key, tensor in part.items():
+                if key in before[name]:
+                    tensor.copy_(before[name][key])
+                else:
+                    tensor.zero_()

@@ -1,0 +1,62 @@
+"""What "auto" means on this machine, and torch's process-wide switches, set for one run and then put back."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+
+from regard.train.recipe import Recipe
+
+
+def chosen_device(device: str | torch.device | None) -> torch.device:
+    """The device asked for, or the GPU that torchrun means for this process, or the CPU."""
+    if device is None:
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+    if str(device).partition(":")[0] not in ("cpu", "cuda"):
+        raise ValueError(f"device must be cpu or cuda, got device={str(device)!r}")
+    found = torch.device(device)
+    if found.type == "cuda":
+        if not torch.cuda.is_available():
+            raise ValueError(f"device must be there: no GPU is available, got device={str(device)!r}")
+        if found.index is None:
+            found = torch.device("cuda", int(os.environ.get("LOCAL_RANK", torch.cuda.current_device())))
+        torch.cuda.set_device(found)
+    return found
+
+
+def chosen_compile(recipe: Recipe, device: torch.device, world: int) -> str:
+    """How the step runs: none, compile or graph."""
+    if recipe.compile == "auto":
+        return "none" if device.type == "cpu" else "graph" if world == 1 else "compile"
+    if recipe.compile == "graph" and device.type != "cuda":
+        raise ValueError("compile=graph needs a GPU, got device=cpu; use --set compile=none")
+    if recipe.compile == "graph" and world > 1:
+        raise ValueError(f"compile=graph is for one process, got {world}; use --set compile=compile")
+    return recipe.compile
+
+
+def uses_bfloat16(recipe: Recipe, device: torch.device) -> bool:
+    """Whether products are taken in bfloat16."""
+    return recipe.precision == "bfloat16" or (recipe.precision == "auto" and device.type == "cuda")
+
+
+@contextmanager
+def switched(recipe: Recipe, device: torch.device) -> Iterator[None]:
+    """torch as the recipe wants it, and as it was afterwards, its random numbers included."""
+    precision = torch.get_float32_matmul_precision()
+    deterministic = torch.are_deterministic_algorithms_enabled()
+    if recipe.deterministic and device.type == "cuda":
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # cuBLAS asks for it
+    with torch.random.fork_rng(devices=[device.index] if device.type == "cuda" else []):
+        try:
+            if recipe.tf32:
+                torch.set_float32_matmul_precision("high")
+            if recipe.deterministic:
+                torch.use_deterministic_algorithms(True)
+            yield
+        finally:
+            torch.set_float32_matmul_precision(precision)
+            torch.use_deterministic_algorithms(deterministic)

@@ -1,0 +1,69 @@
+"""What the loop asks of a task, and where a task is set up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor, nn
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Where and with what a task builds itself; `overfit` asks for that many examples alone."""
+
+    device: torch.device
+    seed: int
+    data_dir: Path | None = None
+    overfit: int | None = None
+
+
+class Task(Protocol):
+    """Data and loss of one kind of training; built from the frozen value in a recipe by `build(setting)`.
+
+    A batch is a pure function of the step; `prepare` and `loss` draw from one generator and wait for nothing,
+    so that a CUDA graph can hold them. `loss` gives the sum over targets and their number, since a mean
+    over parts of a batch is no mean over the batch.
+    """
+
+    better: str  # "max" or "min": which validation score is the better one
+    unit: str  # what is counted per second: images, tokens or texts
+    per_example: int  # units in one example
+    examples: int  # how many training examples there are
+
+    def model(self, generator: torch.Generator) -> nn.Module:
+        """A new model, on the CPU."""
+
+    def batch(self, step: int, rank: int, world: int, size: int) -> tuple[Tensor, ...]:
+        """What identifies this process's examples of a step: small tensors on the device."""
+
+    def prepare(self, batch: tuple[Tensor, ...], generator: torch.Generator) -> tuple[Tensor, ...]:
+        """The examples themselves, gathered and augmented on the device."""
+
+    def loss(
+        self, model: nn.Module, inputs: tuple[Tensor, ...], generator: torch.Generator | None
+    ) -> tuple[Tensor, Tensor]:
+        """The sum of the losses and how many there are."""
+
+    def validate(self, model: nn.Module) -> dict[str, float]:
+        """Scores on the validation part; the first one counts."""
+
+    def test(self, model: nn.Module) -> dict[str, float]:
+        """Scores on the test part, for the final figure alone."""
+
+    def show(self, model: nn.Module) -> str:
+        """Samples or example predictions, for people."""
+
+    def memorised(self, scores: dict[str, float]) -> bool:
+        """Whether a run on a few examples knows them by heart."""
+
+    def export(self, model: nn.Module) -> nn.Module:
+        """The model that is saved for use: one that `regard.models.save` knows."""
+
+    def describe(self) -> dict[str, Any]:
+        """What using the model later takes besides its weights, as JSON."""
+
+    def save(self, folder: Path) -> None:
+        """Write what JSON cannot hold: the tokenizer."""

@@ -1,0 +1,38 @@
+"""From a model's config to the model, and how any model is called."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from regard.course import VisionTransformer
+from regard.models import from_course
+from regard.models.files import MODELS
+from regard.models.trunk import Trunk
+from regard.train.tasks.course import CourseViT
+
+BUILDERS: dict[type, Any] = dict(MODELS.values())
+
+
+def build(config: Any, generator: torch.Generator) -> nn.Module:
+    """The model of a config, with first weights from the generator."""
+    if isinstance(config, CourseViT):
+        return config.build(generator)
+    if type(config) not in BUILDERS:
+        names = ", ".join(sorted(kind.__name__ for kind in (*BUILDERS, CourseViT)))
+        raise ValueError(f"model must be one of {names}, got {type(config).__name__}")
+    return BUILDERS[type(config)](config, generator=generator)
+
+
+def call(model: nn.Module, images: Tensor, generator: torch.Generator | None) -> Tensor:
+    """The logits of any image classifier; the generator serves dropout, where a model has it."""
+    inner = getattr(model, "_fsdp_wrapped_module", model)
+    out = model(images, generator=generator) if isinstance(inner, Trunk) else model(images)
+    return out[0] if isinstance(out, tuple) else out  # the course's model gives its attention too
+
+
+def usable(model: nn.Module) -> nn.Module:
+    """The model as one that can be saved: the course's becomes the ViT that computes the same."""
+    return from_course(model) if isinstance(model, VisionTransformer) else model

@@ -1,0 +1,123 @@
+"""Completion of images: a grid RNN learns each pixel from all pixels before it, in reading order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from regard.data import Images, load, split
+from regard.models import GridCompletion, GridCompletionConfig
+from regard.train.checks import check_shares
+from regard.train.order import Stream, shuffled
+from regard.train.task import Setting
+
+SHADES = " .:-=+*#%@"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompleteImages:
+    """Train a completion model on grey images, whose 256 shades become the model's `levels`."""
+
+    data: str
+    model: GridCompletionConfig
+    validation: float = 0.1
+
+    def __post_init__(self) -> None:
+        check_shares(validation=self.validation)
+
+    def build(self, setting: Setting) -> CompletionTask:
+        """The task with its data on the device."""
+        return CompletionTask(self, setting)
+
+
+class CompletionTask:
+    """Images of few levels on the device."""
+
+    better, unit, per_example = "min", "images", 1
+
+    def __init__(self, spec: CompleteImages, setting: Setting) -> None:
+        found = load(spec.data, folder=setting.data_dir)
+        if not isinstance(found, Images) or found.train.images.shape[1] != 1:
+            raise ValueError(f"data must be a set of grey images, got data={spec.data!r}")
+        self.spec, self.device = spec, setting.device
+        levels = spec.model.levels
+        whole = (found.train.images[:, 0].long() * levels // 256).to(torch.uint8)  # N rows cols
+        learn, held = split(len(whole), spec.validation, seed=0)
+        if setting.overfit is not None:
+            learn = held = learn[: setting.overfit]
+        self.learn, self.held = whole[learn].to(self.device), whole[held].to(self.device)
+        self.kept_test = (found.test.images[:, 0].long() * levels // 256).to(torch.uint8)
+        self.examples = len(self.learn)
+        self.stream = Stream(
+            self.examples, lambda epoch: shuffled(self.examples, setting.seed, epoch), self.device
+        )
+
+    def model(self, generator: torch.Generator) -> nn.Module:
+        """A new completion model."""
+        return GridCompletion(self.spec.model, generator=generator)
+
+    def batch(self, step: int, rank: int, world: int, size: int) -> tuple[Tensor, ...]:
+        """The numbers of the images."""
+        return (self.stream.part(step, rank, world, size),)
+
+    def prepare(self, batch: tuple[Tensor, ...], generator: torch.Generator) -> tuple[Tensor, ...]:
+        """The images (B, rows, cols)."""
+        (at,) = batch
+        return (self.learn[at].long(),)
+
+    def loss(
+        self, model: nn.Module, inputs: tuple[Tensor, ...], generator: torch.Generator | None
+    ) -> tuple[Tensor, Tensor]:
+        """The sum of −log p of all pixels, and their number."""
+        (images,) = inputs
+        logits = model(images).float()
+        total = nn.functional.cross_entropy(logits.flatten(0, 2), images.flatten(), reduction="sum")
+        return total, torch.ones_like(total) * images.numel()
+
+    def validate(self, model: nn.Module) -> dict[str, float]:
+        """Loss in nats per pixel on the held-out part."""
+        return self._score(model, self.held)
+
+    def test(self, model: nn.Module) -> dict[str, float]:
+        """Loss in nats per pixel on the test set."""
+        return self._score(model, self.kept_test.to(self.device))
+
+    @torch.no_grad()
+    def _score(self, model: nn.Module, images: Tensor) -> dict[str, float]:
+        sums = torch.zeros(2, dtype=torch.float64, device=self.device)
+        for part in images.split(250):
+            sums += torch.stack(self.loss(model, (part.long(),), None)).double()
+        return {"loss": float(sums[0] / sums[1])}
+
+    @torch.no_grad()
+    def show(self, model: nn.Module) -> str:
+        """One held-out image with its lower half made up by the model, in shades of text."""
+        assert isinstance(model, GridCompletion)
+        rows = self.held.shape[1]
+        whole = model.complete(self.held[:1, : rows // 2].long(), rows=rows)[0]
+        scale = (len(SHADES) - 1) / (self.spec.model.levels - 1)
+        return "\n".join("".join(SHADES[round(level * scale)] * 2 for level in row) for row in whole.tolist())
+
+    def memorised(self, scores: dict[str, float]) -> bool:
+        """Whether each pixel is all but certain."""
+        return scores["loss"] < 0.05
+
+    def export(self, model: nn.Module) -> nn.Module:
+        """The model as it is."""
+        return model
+
+    def describe(self) -> dict[str, Any]:
+        """What completing takes later."""
+        return {
+            "task": "completion",
+            "data": self.spec.data,
+            "levels": self.spec.model.levels,
+            "image": list(self.learn.shape[1:]),
+        }
+
+    def save(self, folder: Path) -> None:
+        """Nothing beyond the description."""

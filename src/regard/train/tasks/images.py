@@ -1,0 +1,171 @@
+"""Classes of images: the pictures stay on the device as bytes and are changed there for every batch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+
+from regard.data import Augment, Images, Pictures, load, split
+from regard.data.augment import Draws
+from regard.models import ConvNetConfig, GridRNNConfig, MLPConfig, ViTConfig
+from regard.sharing.sizes import pair
+from regard.train.checks import check_shares
+from regard.train.order import Stream, shuffled
+from regard.train.task import Setting
+from regard.train.tasks.building import build, call, usable
+from regard.train.tasks.course import CourseViT
+
+ImageModel = ViTConfig | MLPConfig | ConvNetConfig | GridRNNConfig | CourseViT
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassifyImages:
+    """Train a classifier on a set of images; `validation` of the training part is held out for choices."""
+
+    data: str
+    model: ImageModel
+    augment: Augment
+    smoothing: float = 0.0
+    validation: float = 0.1
+
+    def __post_init__(self) -> None:
+        check_shares(smoothing=self.smoothing, validation=self.validation)
+
+    def build(self, setting: Setting) -> ImageTask:
+        """The task with its data on the device."""
+        return ImageTask(self, setting)
+
+
+class ImageTask:
+    """Images on the device, and the order in which they come."""
+
+    better, unit, per_example = "max", "images", 1
+
+    def __init__(self, spec: ClassifyImages, setting: Setting) -> None:
+        found = load(spec.data, folder=setting.data_dir)
+        if not isinstance(found, Images):
+            raise ValueError(f"data must be a set of images, got data={spec.data!r}")
+        check_fit(spec, found)
+        self.spec, self.device, self.classes = spec, setting.device, found.classes
+        self.augment, self.smoothing = spec.augment, spec.smoothing
+        # The cut is the data's own and the same for every seed, so that scores can be compared.
+        learn, held = split(len(found.train), spec.validation, seed=0)
+        if setting.overfit is not None:
+            learn = held = learn[: setting.overfit]
+            self.augment, self.smoothing = plain(spec.augment), 0.0
+        self.learn, self.held = _on(found.train, learn, self.device), _on(found.train, held, self.device)
+        self.kept_test = found.test
+        self.examples = len(self.learn)
+        self.stream = Stream(
+            self.examples, lambda epoch: shuffled(self.examples, setting.seed, epoch), self.device
+        )
+
+    def model(self, generator: torch.Generator) -> nn.Module:
+        """A new classifier."""
+        return build(self.spec.model, generator)
+
+    def batch(self, step: int, rank: int, world: int, size: int) -> tuple[Tensor, ...]:
+        """The numbers of the pictures."""
+        return (self.stream.part(step, rank, world, size),)
+
+    def prepare(self, batch: tuple[Tensor, ...], generator: torch.Generator) -> tuple[Tensor, ...]:
+        """The pictures, their labels, and all the chance of their augmentation."""
+        (at,) = batch
+        draws = self.augment.draw(len(at), self.device, generator)
+        return self.learn.images[at], self.learn.labels[at], torch.stack(draws)
+
+    def loss(
+        self, model: nn.Module, inputs: tuple[Tensor, ...], generator: torch.Generator | None
+    ) -> tuple[Tensor, Tensor]:
+        """The sum of cross-entropies with the mixed and smoothed targets, and how many there are."""
+        images, labels, draws = inputs
+        x, targets = self.augment.apply(images, labels, Draws(*draws))
+        logits = call(model, x, generator).float()
+        total = cross_entropy(logits, targets, label_smoothing=self.smoothing, reduction="sum")
+        return total, torch.ones_like(total) * len(labels)
+
+    def validate(self, model: nn.Module) -> dict[str, float]:
+        """Accuracy and loss on the held-out part of the training set."""
+        return self._score(model, self.held)
+
+    def test(self, model: nn.Module) -> dict[str, float]:
+        """Accuracy and loss on the official test set."""
+        return self._score(model, self.kept_test.to(self.device))
+
+    @torch.no_grad()
+    def _score(self, model: nn.Module, part: Pictures) -> dict[str, float]:
+        sums = torch.zeros(2, device=self.device)
+        for images, labels in batches(part, 1000 if self.device.type == "cuda" else 200):
+            logits = call(model, self.augment.normalise(images), None).float()
+            loss = cross_entropy(logits, labels, reduction="sum")
+            sums += torch.stack([(logits.argmax(1) == labels).sum().float(), loss])
+        right, loss = (sums / max(1, len(part))).tolist()
+        return {"accuracy": right, "loss": loss}
+
+    @torch.no_grad()
+    def show(self, model: nn.Module) -> str:
+        """Ten held-out pictures: what they are, and what the model takes them for."""
+        images, labels = self.held.images[:10], self.held.labels[:10]
+        found = call(model, self.augment.normalise(images), None).argmax(1)
+        names = [
+            self.classes[a] if a == b else f"{self.classes[b]} taken for {self.classes[a]}"
+            for a, b in zip(found.tolist(), labels.tolist(), strict=True)
+        ]
+        return ", ".join(names)
+
+    def memorised(self, scores: dict[str, float]) -> bool:
+        """Whether every picture is known."""
+        return scores["accuracy"] == 1.0
+
+    def export(self, model: nn.Module) -> nn.Module:
+        """The model, the course's as the ViT that computes the same."""
+        return usable(model)
+
+    def describe(self) -> dict[str, Any]:
+        """What predicting takes later."""
+        return {
+            "task": "images",
+            "data": self.spec.data,
+            "classes": list(self.classes),
+            "image": list(self.learn.images.shape[1:]),
+            "mean": list(self.augment.mean),
+            "std": list(self.augment.std),
+        }
+
+    def save(self, folder: Path) -> None:
+        """Nothing beyond the description."""
+
+
+def plain(augment: Augment) -> Augment:
+    """The same normalisation, nothing at random."""
+    return Augment(classes=augment.classes, mean=augment.mean, std=augment.std)
+
+
+def batches(part: Pictures, size: int) -> list[tuple[Tensor, Tensor]]:
+    """A part in pieces of at most this size."""
+    return list(zip(part.images.split(size), part.labels.split(size), strict=True))
+
+
+def _on(part: Pictures, at: Tensor, device: torch.device) -> Pictures:
+    return part.take(at).to(device)
+
+
+def check_fit(spec: ClassifyImages, found: Images) -> None:
+    """Raise unless the model is made for such images and classes."""
+    model, (channels, *size) = spec.model, found.train.images.shape[1:]
+    wants = (model.channels, *pair("image", model.image, 1), model.classes)
+    has = (channels, *size, len(found.classes))
+    if wants != has:
+        raise ValueError(
+            f"model must fit {found.name}: channels, rows, cols, classes are {has}, the model's {wants}"
+        )
+    if spec.augment.classes != len(found.classes):
+        raise ValueError(
+            f"augment.classes must be {len(found.classes)}, the classes of {found.name}, "
+            f"got {spec.augment.classes}"
+        )

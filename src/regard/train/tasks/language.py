@@ -1,0 +1,218 @@
+"""Language models: the next token, over windows of one long text or over dialogues padded to one length."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+
+from regard.data import Corpus, load
+from regard.data.draws import generator
+from regard.data.tokenizers import Tokenizer
+from regard.models import GPT, GPTConfig
+from regard.train.checks import check_choice, check_shares
+from regard.train.order import Stream, by_length, shuffled
+from regard.train.task import Setting
+from regard.train.tasks.tokens import Characters, Table, Tokens
+from regard.train.tasks.windows import Windows, consecutive
+
+IGNORED = -100
+CUTS = ("windows", "dialogues")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Language:
+    """Train a GPT on a corpus: its first part, the last `validation` of it being held out.
+
+    The vocabulary is the training part's, so `model.vocab` is set from it. `cut` says what an example is:
+    a window anywhere in the text, or a dialogue (a stretch between blank lines) after a start token.
+    """
+
+    data: str
+    model: GPTConfig
+    tokens: Tokens = Characters()  # noqa: RUF009 - a frozen value
+    cut: str = "windows"
+    validation: float = 0.1
+    prompt: str = "\n"
+    sample: int = 200
+
+    def __post_init__(self) -> None:
+        check_choice("cut", self.cut, CUTS)
+        check_shares(validation=self.validation)
+
+    def build(self, setting: Setting) -> LanguageTask:
+        """The task with its data on the device."""
+        return LanguageTask(self, setting)
+
+
+class LanguageTask:
+    """A corpus on the device, cut into examples."""
+
+    better, unit = "min", "tokens"
+
+    def __init__(self, spec: Language, setting: Setting) -> None:
+        corpus = load(spec.data, folder=setting.data_dir)
+        if not isinstance(corpus, Corpus):
+            raise ValueError(f"data must be a corpus of text, got data={spec.data!r}")
+        self.spec, self.device, self.overfit = spec, setting.device, setting.overfit
+        self.fixed = setting.device.type != "cpu"  # CUDA graphs need fixed shapes, CPUs gain from short ones
+        texts, held = _parted(corpus, spec)
+        self.tokenizer: Tokenizer = spec.tokens.train(texts)
+        self.config = replace(spec.model, vocab=self.tokenizer.vocab)
+        self.per_example = length = spec.model.context
+        self.held_characters = sum(map(len, held))
+        ids, held_ids = self.tokenizer.encode_batch(texts), self.tokenizer.encode_batch(held)
+        unknown = (
+            sum(row.count(self.tokenizer.unk) for row in held_ids) if self.tokenizer.unk is not None else 0
+        )
+        self.unknown = unknown / max(1, sum(map(len, held_ids)))
+        self.table: Table | None = None
+        if spec.cut == "windows":
+            whole = torch.tensor(ids[0][: length * self.overfit + 1] if self.overfit else ids[0])
+            self.held: Any = whole if self.overfit else torch.tensor(held_ids[0])
+            self.held = self.held.to(self.device)
+            self.windows = Windows(whole.to(self.device), length=length, seed=setting.seed)
+            self.stream, self.examples = self.windows.stream, self.windows.count
+        else:
+            rows = pieces(ids, length, self.tokenizer.start)[: self.overfit]
+            self.held = rows if self.overfit else pieces(held_ids, length, self.tokenizer.start)
+            pad = 0 if self.tokenizer.pad is None else self.tokenizer.pad
+            self.table = Table(rows, width=length + 1, pad=pad, device=self.device)
+            self.held = Table(self.held, width=length + 1, pad=pad, device=self.device)
+            self.examples = len(rows)
+            self.seed = setting.seed
+            self.stream = Stream(
+                len(rows), lambda epoch: shuffled(len(rows), setting.seed, epoch), self.device
+            )
+        self.near: dict[int, Stream] = {}
+
+    def model(self, generator: torch.Generator) -> nn.Module:
+        """A new GPT."""
+        return GPT(self.config, generator=generator)
+
+    def batch(self, step: int, rank: int, world: int, size: int) -> tuple[Tensor, ...]:
+        """Starts of windows, or numbers of dialogues."""
+        stream = self.stream
+        if self.table is not None and not self.fixed:
+            whole = size * world
+            if whole not in self.near:
+                lengths = self.table.lengths.cpu()
+                self.near[whole] = by_length(stream, lengths, batch=whole, pool=16, seed=self.seed)
+            stream = self.near[whole]
+        return (stream.part(step, rank, world, size),)
+
+    def prepare(self, batch: tuple[Tensor, ...], generator: torch.Generator) -> tuple[Tensor, ...]:
+        """Tokens (B,N) and the tokens that follow, −100 where none does."""
+        (at,) = batch
+        if self.table is None:
+            rows = self.windows.rows(at, extra=1)
+            return rows[:, :-1], rows[:, 1:]
+        return pairs(*self.table.rows(at, whole=self.fixed))
+
+    def loss(
+        self, model: nn.Module, inputs: tuple[Tensor, ...], generator: torch.Generator | None
+    ) -> tuple[Tensor, Tensor]:
+        """The sum of −log p of all targets, and their number."""
+        tokens, targets = inputs
+        logits = model(tokens, generator=generator)
+        total = cross_entropy(
+            logits.flatten(0, 1).float(), targets.flatten(), ignore_index=IGNORED, reduction="sum"
+        )
+        return total, (targets != IGNORED).sum()
+
+    @torch.no_grad()
+    def validate(self, model: nn.Module) -> dict[str, float]:
+        """Loss in nats per token over the whole held-out part, perplexity, and bits per character."""
+        totals = torch.zeros(2, dtype=torch.float64, device=self.device)
+        for tokens, targets in self._held_batches():
+            total, count = self.loss(model, (tokens, targets), None)
+            totals += torch.stack([total.double(), count.double()])
+        nats, count = totals.tolist()
+        scores = {"loss": nats / count, "perplexity": math.exp(min(nats / count, 700.0))}
+        if not self.overfit:
+            scores["bits_per_character"] = nats / math.log(2) / self.held_characters
+        return scores
+
+    def test(self, model: nn.Module) -> dict[str, float]:
+        """The same as validation: these corpora have no third part."""
+        return self.validate(model)
+
+    def _held_batches(self) -> Iterator[tuple[Tensor, Tensor]]:
+        batch = 256 if self.fixed else 32
+        if isinstance(self.held, Table):
+            for at in torch.arange(len(self.held), device=self.device).split(batch):
+                yield pairs(*self.held.rows(at))
+        else:
+            for rows in consecutive(self.held, self.per_example, batch):
+                yield rows[:, :-1], rows[:, 1:]
+
+    @torch.no_grad()
+    def show(self, model: nn.Module) -> str:
+        """What the model says after the prompt, always with the same luck."""
+        assert isinstance(model, GPT)
+        ids = self.tokenizer.encode(self.spec.prompt)
+        start = [] if self.tokenizer.start is None or self.spec.cut == "windows" else [self.tokenizer.start]
+        prompt = torch.tensor([[*start, *ids] or [0]], device=self.device)
+        draws = generator(0, "sample", device=self.device)
+        room = max(0, self.config.context - prompt.shape[1])
+        found = model.generate(
+            prompt, max_new_tokens=min(self.spec.sample, room), temperature=0.8, top_k=50, generator=draws
+        )
+        return self.tokenizer.decode(found[0, len(start) :].tolist()).strip()
+
+    def memorised(self, scores: dict[str, float]) -> bool:
+        """Whether each token is all but certain."""
+        return scores["loss"] < 0.1
+
+    def export(self, model: nn.Module) -> nn.Module:
+        """The model as it is."""
+        return model
+
+    def describe(self) -> dict[str, Any]:
+        """What generating takes later."""
+        return {
+            "task": "language",
+            "data": self.spec.data,
+            "cut": self.spec.cut,
+            "prompt": self.spec.prompt,
+            "unknown": self.unknown,
+        }
+
+    def save(self, folder: Path) -> None:
+        """Write the tokenizer."""
+        self.tokenizer.save(folder)
+
+
+def _parted(corpus: Corpus, spec: Language) -> tuple[list[str], list[str]]:
+    """The texts of the training part and of the last `validation` of the corpus."""
+    if spec.cut == "windows":
+        at = int(len(corpus.text) * (1 - spec.validation))
+        return [corpus.text[:at]], [corpus.text[at:]]
+    dialogues = corpus.dialogues()
+    at = int(len(dialogues) * (1 - spec.validation))
+    return dialogues[:at], dialogues[at:]
+
+
+def pieces(texts: Sequence[Sequence[int]], length: int, start: int | None) -> list[list[int]]:
+    """Each text after a start token, in rows of at most length + 1 tokens; no token is lost as a target.
+
+    >>> pieces([[5, 6, 7, 8]], length=3, start=0)
+    [[0, 5, 6, 7], [7, 8]]
+    """
+    rows = []
+    for text in texts:
+        whole = [*([] if start is None else [start]), *text]
+        rows += [whole[i : i + length + 1] for i in range(0, len(whole) - 1, length)]
+    return rows
+
+
+def pairs(tokens: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+    """Inputs (B,N) and targets (B,N) of padded rows (B,N+1)."""
+    inside = torch.arange(1, tokens.shape[1], device=tokens.device) < lengths[:, None]
+    return tokens[:, :-1], torch.where(inside, tokens[:, 1:], IGNORED)

@@ -1,0 +1,226 @@
+"""Classes of texts: an Encoder reads a text in both directions and says what it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+
+from regard.data import Reviews, Texts, load, load_tokenizer, split
+from regard.data.tokenizers import Tokenizer
+from regard.models import Encoder, EncoderConfig
+from regard.models.files import load as load_model
+from regard.train.checks import check_choice, check_shares
+from regard.train.order import Stream, by_length, shuffled
+from regard.train.task import Setting
+from regard.train.tasks.borrowed import borrow, is_foreign, located
+from regard.train.tasks.tokens import Table, Tokens, Words, segments_of
+
+KEEPS = ("head", "tail", "both")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassifyTexts:
+    """Train an Encoder on labelled texts; vocabulary and classes of the model are set from the data.
+
+    Of a text longer than the context, `keep` says what is read: its head, its tail, or a quarter of the
+    head with the tail. `start` is a folder that training left, or a BERT's: then weights, tokenizer and
+    shape are taken from there, and only `context`, `pool`, `dropout` and `pattern` from `model`.
+    """
+
+    data: str
+    model: EncoderConfig
+    tokens: Tokens = Words()  # noqa: RUF009 - a frozen value
+    keep: str = "head"
+    smoothing: float = 0.0
+    validation: float = 0.1
+    start: str | None = None
+
+    def __post_init__(self) -> None:
+        check_choice("keep", self.keep, KEEPS)
+        check_shares(smoothing=self.smoothing, validation=self.validation)
+
+    def build(self, setting: Setting) -> TextTask:
+        """The task with its data on the device."""
+        return TextTask(self, setting)
+
+
+class TextTask:
+    """Texts as rows of tokens on the device."""
+
+    better, unit, per_example = "max", "texts", 1
+
+    def __init__(self, spec: ClassifyTexts, setting: Setting) -> None:
+        found = load(spec.data, folder=setting.data_dir)
+        if not isinstance(found, Reviews):
+            raise ValueError(f"data must be a set of labelled texts, got data={spec.data!r}")
+        self.spec, self.device, self.classes = spec, setting.device, found.classes
+        self.seed = setting.seed
+        self.fixed = setting.device.type != "cpu"  # CUDA graphs need fixed shapes, CPUs gain from short ones
+        learn, held = split(len(found.train), spec.validation, seed=0)
+        self.smoothing = spec.smoothing
+        if setting.overfit is not None:
+            self.smoothing = 0.0
+            learn = held = learn[: setting.overfit]
+        parts = found.train.take(learn), found.train.take(held)
+        if spec.start is None:
+            self.tokenizer: Tokenizer = spec.tokens.train(parts[0].texts)
+            vocab = self.tokenizer.vocab
+            self.config = replace(spec.model, vocab=vocab, classes=len(found.classes))
+        else:
+            self.begin, self.tokenizer = started(spec.start)
+            own = {name: getattr(spec.model, name) for name in ("pool", "dropout", "pattern")}
+            self.config = replace(self.begin.config, classes=len(found.classes), **own)
+        self.length = min(spec.model.context, self.config.context)
+        self.learn, self.held = self._table(parts[0]), self._table(parts[1])
+        self.learn_labels, self.held_labels = (part.labels.to(self.device) for part in parts)
+        self.kept_test = found.test
+        self.examples = len(learn)
+        self.stream = Stream(
+            self.examples, lambda epoch: shuffled(self.examples, setting.seed, epoch), self.device
+        )
+        self.near: dict[int, Stream] = {}
+
+    def _table(self, part: Texts) -> Table:
+        rows = rows_of(self.tokenizer, part.texts, self.length, self.spec.keep)
+        pad = 0 if self.tokenizer.pad is None else self.tokenizer.pad
+        return Table(rows, width=self.length, pad=pad, device=self.device)
+
+    def model(self, generator: torch.Generator) -> nn.Module:
+        """A new Encoder, with the weights it starts from where there are some."""
+        model = Encoder(self.config, generator=generator)
+        if self.spec.start is not None:
+            transfer(self.begin, model)
+        return model
+
+    def batch(self, step: int, rank: int, world: int, size: int) -> tuple[Tensor, ...]:
+        """The numbers of the texts; on a CPU those of a batch have like lengths."""
+        stream, whole = self.stream, size * world
+        if not self.fixed:
+            if whole not in self.near:
+                lengths = self.learn.lengths.cpu()
+                self.near[whole] = by_length(stream, lengths, batch=whole, pool=16, seed=self.seed)
+            stream = self.near[whole]
+        return (stream.part(step, rank, world, size),)
+
+    def prepare(self, batch: tuple[Tensor, ...], generator: torch.Generator) -> tuple[Tensor, ...]:
+        """Tokens (B,N), segments (B,N) and labels (B,)."""
+        (at,) = batch
+        tokens, lengths = self.learn.rows(at, whole=self.fixed)
+        return tokens, segments_of(tokens, lengths), self.learn_labels[at]
+
+    def loss(
+        self, model: nn.Module, inputs: tuple[Tensor, ...], generator: torch.Generator | None
+    ) -> tuple[Tensor, Tensor]:
+        """The sum of cross-entropies, and how many there are."""
+        tokens, segments, labels = inputs
+        logits = model(tokens, segments=segments, generator=generator).float()
+        total = cross_entropy(logits, labels, label_smoothing=self.smoothing, reduction="sum")
+        return total, torch.ones_like(total) * len(labels)
+
+    def validate(self, model: nn.Module) -> dict[str, float]:
+        """Accuracy and loss on the held-out part of the training set."""
+        return self._score(model, self.held, self.held_labels)
+
+    def test(self, model: nn.Module) -> dict[str, float]:
+        """Accuracy and loss on the test set."""
+        return self._score(model, self._table(self.kept_test), self.kept_test.labels.to(self.device))
+
+    @torch.no_grad()
+    def _score(self, model: nn.Module, table: Table, labels: Tensor) -> dict[str, float]:
+        sums = torch.zeros(2, device=self.device)
+        by_size = torch.argsort(table.lengths, stable=True)  # like lengths together: less padding
+        for at in by_size.split(256 if self.fixed else 64):
+            tokens, lengths = table.rows(at)
+            logits = model(tokens, segments=segments_of(tokens, lengths)).float()
+            loss = cross_entropy(logits, labels[at], reduction="sum")
+            sums += torch.stack([(logits.argmax(1) == labels[at]).sum().float(), loss])
+        right, loss = (sums / max(1, len(labels))).tolist()
+        return {"accuracy": right, "loss": loss}
+
+    @torch.no_grad()
+    def show(self, model: nn.Module) -> str:
+        """Three held-out texts, and how sure the model is of what."""
+        lines = []
+        for i in range(min(3, len(self.held))):
+            tokens, _ = self.held.rows(torch.tensor([i], device=self.device))
+            chances = model(tokens).float().softmax(1)[0]
+            best = int(chances.argmax())
+            text = " ".join(self.tokenizer.decode(tokens[0].tolist()).split())
+            right = "" if best == int(self.held_labels[i]) else " (wrong)"
+            lines.append(f"{self.classes[best]} {float(chances[best]):.0%}{right}: {text[:100]}")
+        return "\n".join(lines)
+
+    def memorised(self, scores: dict[str, float]) -> bool:
+        """Whether every text is known."""
+        return scores["accuracy"] == 1.0
+
+    def export(self, model: nn.Module) -> nn.Module:
+        """The model as it is."""
+        return model
+
+    def describe(self) -> dict[str, Any]:
+        """What predicting takes later."""
+        return {
+            "task": "texts",
+            "data": self.spec.data,
+            "classes": list(self.classes),
+            "keep": self.spec.keep,
+            "context": self.length,
+        }
+
+    def save(self, folder: Path) -> None:
+        """Write the tokenizer."""
+        self.tokenizer.save(folder)
+
+
+def rows_of(tokenizer: Tokenizer, texts: Sequence[str], context: int, keep: str) -> list[list[int]]:
+    """The tokens of each text after a start token, cut to the context.
+
+    >>> from regard.data import CharTokenizer
+    >>> rows_of(CharTokenizer.train(["abc"]), ["abc", ""], context=3, keep="tail")
+    [[0, 4, 5], [0]]
+    """
+    start = [] if tokenizer.start is None else [tokenizer.start]
+    room = context - len(start)
+    rows = []
+    for ids in tokenizer.encode_batch(texts):
+        if len(ids) <= room:
+            cut = ids
+        elif keep == "head":
+            cut = ids[:room]
+        else:
+            first = 0 if keep == "tail" else room // 4
+            cut = [*ids[:first], *ids[len(ids) - room + first :]]
+        rows.append([*start, *cut] or [0])
+    return rows
+
+
+def started(start: str) -> tuple[Encoder, Tokenizer]:
+    """The model and the tokenizer that training goes on from."""
+    folder = located(start)
+    if is_foreign(folder):
+        return borrow(folder)
+    model = load_model(folder / "model.safetensors")
+    if not isinstance(model, Encoder):
+        raise ValueError(f"start must hold an Encoder, {folder} holds a {type(model).__name__}")
+    return model, load_tokenizer(folder)
+
+
+@torch.no_grad()
+def transfer(source: nn.Module, model: nn.Module) -> list[str]:
+    """Copy every weight that both models have, in the same shape, and name those that stay as they are."""
+    weights, kept = source.state_dict(), []
+    for name, weight in model.state_dict().items():
+        if name in weights and weights[name].shape == weight.shape:
+            weight.copy_(weights[name])
+        else:
+            kept.append(name)
+    if len(kept) == len(model.state_dict()):
+        raise ValueError(f"{type(source).__name__} shares no weight with {type(model).__name__}")
+    return kept

@@ -1,0 +1,68 @@
+"""A model's card, written from what its run recorded: data, command, seed, score, cost."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+from regard.train import Run, read_recipe
+
+
+def written(run: Run, name: str, dtype: str) -> str:
+    """The card in Markdown; what a run did not record is left out rather than guessed."""
+    facts = recorded(run, "environment.json")
+    summary, test = recorded(run, "summary.json"), recorded(run, "test.json")
+    count = sum(weight.numel() for weight in run.model.parameters())
+    rows: list[tuple[str, str]] = [
+        ("model", f"{type(run.model).__name__}, {count:,} parameters, stored as {dtype}"),
+        ("data", str(run.description.get("data", "not recorded"))),
+    ]
+    if facts.get("command"):
+        rows.append(("command", f"`{shlex.join(map(_local, facts['command']))}`"))
+    if (run.folder / "recipe.json").exists():
+        recipe = read_recipe(run.folder)
+        rows += [("recipe", recipe.name), ("seed", str(recipe.seed))]
+    if scores := run.description.get("scores"):
+        rows.append(("validation, float32", _scores(scores)))
+    if test:
+        rows.append(("test, float32", _scores(test)))
+    if summary.get("seconds"):
+        rows.append(("training", _cost(summary, facts)))
+    if facts.get("date"):
+        rows.append(("date", f"{facts['date']}, regard {facts.get('regard')}, torch {facts.get('torch')}"))
+    table = "\n".join(f"| {key} | {value} |" for key, value in rows)
+    classes = run.description.get("classes")
+    more = f"\n\nClasses: {', '.join(map(str, classes))}." if classes else ""
+    return f"# {name}\n\n| | |\n|---|---|\n{table}{more}\n"
+
+
+def _local(word: str) -> str:
+    """An argument without the folders of the machine it ran on.
+
+    >>> _local("/home/me/data"), _local("--out=/tmp/run"), _local("seed=1")
+    ('data', '--out=run', 'seed=1')
+    """
+    before, sign, path = word.rpartition("=")
+    return before + sign + (Path(path).name if path.startswith(("/", "~")) else path)
+
+
+def _cost(summary: dict[str, Any], facts: dict[str, Any]) -> str:
+    seconds = summary["seconds"]
+    parts = ", ".join(f"{name} {value:.1f} s" for name, value in seconds.items())
+    where = facts.get("device", "an unknown device")
+    return f"{parts}; {summary.get('steps', 0):,} steps on {where}"
+
+
+def _scores(scores: dict[str, float]) -> str:
+    return ", ".join(f"{name} {value:.4f}" for name, value in scores.items())
+
+
+def recorded(run: Run, file: str) -> dict[str, Any]:
+    """What one of the JSON files of a run holds; nothing where there is no such file."""
+    try:
+        found = json.loads((run.folder / file).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}

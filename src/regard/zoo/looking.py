@@ -1,0 +1,138 @@
+"""A run asked where it looked in images, texts, prompts and half images, by what it was trained for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from regard.data import Augment
+from regard.models import GridCompletion
+from regard.probe import (
+    Completion,
+    ImageLook,
+    ImageRead,
+    TextLook,
+    clean,
+    complete_images,
+    look_images,
+    look_text,
+    read_image,
+    to_levels,
+)
+from regard.probe.inputs import read_text
+from regard.train import Run, load_run
+from regard.zoo.shelf import load
+
+
+@dataclass(frozen=True)
+class Look:
+    """What was found in all inputs: one of `images`, `texts` and `completion`, and notices on the inputs."""
+
+    kind: str
+    images: ImageLook | None = None
+    texts: tuple[TextLook, ...] = ()
+    completion: Completion | None = None
+    notices: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything, for machines."""
+        return {
+            "kind": self.kind,
+            "images": None if self.images is None else self.images.as_dict(),
+            "texts": [text.as_dict() for text in self.texts],
+            "completion": None if self.completion is None else self.completion.as_dict(),
+            "notices": list(self.notices),
+        }
+
+
+def open_run(name: str | Path) -> Run:
+    """A run by its folder, or a model of the zoo by `zoo:NAME`."""
+    text = str(name)
+    return load(text.removeprefix("zoo:")) if text.startswith("zoo:") else load_run(name)
+
+
+def look(run: Run, inputs: Sequence[str], *, labels: Sequence[str] | None = None, steps: int = 32) -> Look:
+    """Look at image files or texts (or `.txt` files), by what the run was trained for.
+
+    `labels` are the true classes of images, where they are known.
+    """
+    if not inputs:
+        raise ValueError("inputs must be at least one image or text, got none")
+    kind = str(run.description["task"])
+    if labels is not None and kind != "images":
+        raise ValueError(f"labels are for images, got a run for {kind}")
+    if kind == "images":
+        return _images(run, inputs, labels, steps)
+    if kind in ("texts", "language"):
+        return Look(kind, texts=tuple(_text(run, one, steps) for one in inputs))
+    if kind == "completion":
+        return _completion(run, inputs)
+    raise ValueError(f"look needs a run for images, texts, language or completion, got one for {kind}")
+
+
+def _images(run: Run, inputs: Sequence[str], labels: Sequence[str] | None, steps: int) -> Look:
+    channels, rows, cols = run.description["image"]
+    read = [read_image(path, (rows, cols), channels) for path in inputs]
+    pictures = torch.stack([one.picture for one in read])
+    classes = run.description["classes"]
+    normal = Augment(
+        classes=len(classes), mean=tuple(run.description["mean"]), std=tuple(run.description["std"])
+    )
+    found = look_images(
+        run.model,
+        normal.normalise(pictures),
+        pictures,
+        classes,
+        labels=None if labels is None else _numbers(labels, classes, len(inputs)),
+        names=[Path(path).name for path in inputs],
+        steps=steps,
+    )
+    return Look("images", images=found, notices=_notices(read))
+
+
+def _text(run: Run, given: str, steps: int) -> TextLook:
+    assert run.tokenizer is not None
+    tokens, pieces, joined = read_text(clean(_content(given)), run.tokenizer)
+    classes = run.description.get("classes")
+    if classes is None:
+        classes = [run.tokenizer.decode([i]) for i in range(run.tokenizer.vocab)]
+    first = run.tokenizer.start if run.description["task"] == "texts" else None
+    return look_text(run.model, tokens, pieces, classes, first=first, joined=joined, steps=steps)
+
+
+def _completion(run: Run, inputs: Sequence[str]) -> Look:
+    assert isinstance(run.model, GridCompletion)
+    rows, cols = run.description["image"]
+    read = [read_image(path, (rows, cols), 1) for path in inputs]
+    levels = to_levels(torch.stack([one.picture for one in read]), run.model.config.levels)
+    draw = torch.Generator(next(run.model.parameters()).device).manual_seed(0)
+    found = complete_images(run.model, levels, generator=draw)
+    return Look("completion", completion=found, notices=_notices(read))
+
+
+def _content(given: str) -> str:
+    """The text itself, or that of the .txt file that it names."""
+    if not given.lower().endswith(".txt") or "\n" in given:
+        return given
+    try:
+        return Path(given).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{given} must be text in UTF-8: {error.reason} at byte {error.start}") from error
+    except OSError as error:
+        raise ValueError(f"{given} cannot be read: {error.strerror}") from error
+
+
+def _numbers(labels: Sequence[str], classes: Sequence[str], count: int) -> torch.Tensor:
+    if len(labels) != count:
+        raise ValueError(f"labels must be one per image, got {len(labels)} for {count} images")
+    if strange := [label for label in labels if label not in classes]:
+        raise ValueError(f"labels must be among {', '.join(classes)}, got {strange[0]!r}")
+    return torch.tensor([list(classes).index(label) for label in labels])
+
+
+def _notices(read: Sequence[ImageRead]) -> tuple[str, ...]:
+    return tuple(notice for one in read for notice in one.notices)

@@ -1,0 +1,101 @@
+"""The decoding kernels on a CPU, under TRITON_INTERPRET=1; `test_decode_fused.py` runs this file.
+
+The interpreter multiplies bfloat16 by its bit patterns, so bfloat16 is checked on a device only.
+"""
+
+import pytest
+import torch
+
+from regard.layers import Alibi, Gelu, Learned, Natural, PreNorm, Rotary, Scaled, Sinusoidal
+from regard.models import Tied, Untied
+from regard.models.decode_fused import FusedDecoder, no_fused
+from regard.pattern import Causal, Global, Prefix, Strided, Windowed
+from tests.models.test_decode import T, draw, lively
+
+TANH = PreNorm(feedforward=Gelu(hidden=20, tanh=True))
+CASES = [
+    {},
+    {"pattern": [Strided(back=3), Causal()], "position": Rotary(), "head_width": 4, "head": Untied()},
+    {"pattern": [Windowed(size=6), Strided(back=30)], "position": Alibi(), "block": TANH},
+    {
+        "pattern": Strided(back=3) | Global(first=2),
+        "position": Alibi(),
+        "heads": 4,
+        "kv_heads": 2,
+        "head_width": 6,
+    },
+    {"pattern": [Global(first=3), Prefix(length=4)], "position": Sinusoidal(), "head": Tied()},
+    {"pattern": Strided(back=0), "position": Natural(), "heads": 6, "kv_heads": 1, "head_width": 5},
+    {"position": Scaled(longest=20), "head": Untied(bias=False), "width": 15},
+    {"vocab": 700, "position": Learned()},
+]
+
+
+def follow(model, decoder, tokens, lengths, segments=None):
+    """Compare every step of the decoder with the lean one's on the same tokens."""
+    from regard.models.decode import Decoder
+
+    lean = Decoder(model, len(tokens), 64)
+    prompts = [row[:n] for row, n in zip(tokens, lengths, strict=True)]
+    with torch.no_grad():
+        for one in (lean, decoder):
+            one.fill(model, prompts, segments)
+        for t in range(T - max(lengths)):
+            for one in (lean, decoder):
+                one.together = None
+                one.at += 1
+                one.token.copy_(torch.stack([row[n + t] for row, n in zip(tokens, lengths, strict=True)]))
+            want, got = lean.step(), decoder.step()
+            torch.testing.assert_close(got, want, atol=1e-4, rtol=1e-4)
+            for a, b in zip(lean.past, decoder.past, strict=True):
+                torch.testing.assert_close(a, b, atol=1e-4, rtol=1e-4)
+    return want
+
+
+@pytest.fixture(autouse=True)
+def _few_programs(monkeypatch):
+    """The interpreter runs programs one by one: three with many rows rather than hundreds with one."""
+    monkeypatch.setattr("regard.models.decode_fused.PROGRAMS", 3)
+
+
+@pytest.mark.parametrize("fields", CASES, ids=lambda fields: str(fields)[:50])
+@pytest.mark.parametrize(("many", "splits"), [(False, 1), (False, 4), (True, 2)])
+def test_steps(fields, many, splits):
+    model = lively(**fields)
+    assert no_fused(model) is None
+    decoder = FusedDecoder(model, 3, 64, many=many)
+    decoder.slots = 8
+    decoder.splits = dict.fromkeys(decoder.splits, splits)
+    decoder.part = torch.zeros(3, decoder.groups, splits, decoder.each, decoder.wide)
+    decoder.part_ml = torch.zeros(3, decoder.groups, splits, 2, decoder.each)
+    logits = follow(model, decoder, draw(3, T), [16, 18, 17])
+    if not many:
+        best = decoder.best.argmax(1, keepdim=True)
+        assert torch.equal(decoder.best_at.gather(1, best)[:, 0].long(), logits.argmax(1))
+    assert not decoder.done.any()
+
+
+def test_segments():
+    model = lively(pattern=[Causal(), Strided(back=4)])
+    segments = torch.tensor([[-1] * 3 + [0] * 15, [0] * 9 + [1] * 9, [0] * 18])
+    follow(model, FusedDecoder(model, 3, 64), draw(3, T), [18] * 3, segments)
+
+
+def test_settle_moves_on():
+    from regard.layers.decode_kernels import settle_kernel
+
+    best = torch.tensor([[0.0, 3.0, 3.0, 1.0, 2.0], [5.0, 1.0, 1.0, 1.0, 6.0]])
+    best_at = torch.tensor([[4, 9, 14, 15, 21], [3, 5, 11, 17, 20]], dtype=torch.int32)
+    token, at, count = torch.tensor([1, 2]), torch.tensor([7, 8]), torch.tensor([5, 5])
+    ended, stops = torch.tensor([0, 0], dtype=torch.int32), torch.tensor([20, 30])
+    found = torch.zeros(4, 2, dtype=torch.long)
+    for _ in range(2):
+        settle_kernel[(2,)](best, best_at, token, at, ended, stops, found, count, 5, 2, 4, BLOCK=2, STOPS=2)
+    assert token.tolist() == [9, 20]
+    assert at.tolist() == [9, 10]
+    assert count.tolist() == [7, 7]
+    assert ended.tolist() == [0, 1]
+    assert found.tolist() == [[0, 0], [9, 20], [9, 20], [0, 0]]
+    best[1, 0] = 9.0
+    settle_kernel[(2,)](best, best_at, token, at, ended, stops, found, count, 5, 2, 4, BLOCK=2, STOPS=2)
+    assert token.tolist() == [9, 20]  # a row that has ended repeats its last

@@ -1,0 +1,137 @@
+"""The decoding kernels in a process of their own, and on a GPU the recorded step against the plain one."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from regard.layers import PostNorm, PreNorm, RMSNorm, SwiGLU
+from regard.layers.linear_mixer import Linear
+from regard.models.decode_fused import no_fused
+from regard.pattern import Axial, Causal, Strided
+from tests.models.test_decode import draw, lively
+
+pytest.importorskip("triton")
+CASES = Path(__file__).with_name("decode_interpreted.py")
+GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+
+
+def test_kernels_in_the_interpreter():
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", str(CASES)]
+    environment = {**os.environ, "TRITON_INTERPRET": "1", "OMP_NUM_THREADS": "1"}
+    run = subprocess.run(
+        command, env=environment, cwd=CASES.parents[2], capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stdout[-6000:] + run.stderr[-2000:]
+
+
+COMPILE = """
+import inspect, sys, triton
+from triton.backends.compiler import GPUTarget
+from triton.compiler import ASTSource
+from regard.layers import decode_kernels
+
+kernel, types, values = getattr(decode_kernels, sys.argv[1]), eval(sys.argv[2]), eval(sys.argv[3])
+names = list(inspect.signature(kernel.fn).parameters)
+signature = {name: types.get(name, "constexpr") for name in names}
+aligned = {(i,): [["tt.divisibility", 16]] for i, name in enumerate(names) if name in types
+           and (types[name].startswith("*") or name in ("width", "rows"))}
+source = ASTSource(kernel, signature, {(names.index(name),): one for name, one in values.items()}, aligned)
+print(triton.compile(source, target=GPUTarget("cuda", 90, 32)).asm["ptx"])
+"""
+F, W, L = "*fp32", "*bf16", "*i64"
+PROJECT = {
+    **{"x": F, "weight": W, "bias": W, "gamma": W, "beta": W, "y": F, "best": F, "best_at": "*i32"},
+    **{"rows": "i32", "width": "i32", "eps": "fp32"},
+}
+ATTEND = {
+    **{"qkv": F, "key": W, "value": W, "at": L, "mask": "*i8", "slopes": F, "cos": F, "sin": F, "out": F},
+    **{"part": F, "part_ml": F, "done": "*i32", "size": "i32", "first": "i32", "recent": "i32"},
+    "scale": "fp32",
+}
+SHAPE = {"H": 12, "G": 12, "D": 64, "WIDE": 64, "EACH": 1, "SLOTS": 64}
+
+
+@pytest.mark.parametrize(
+    ("kernel", "types", "values"),
+    [
+        (
+            "project_kernel",
+            PROJECT,
+            {"B": 1, "ROWS": 4, "BLOCK": 2048, "CHUNKS": 1, "NORM": True, "BIAS": True, "GELU": True}
+            | {"TANH": True, "ADD": False, "BEST": True},
+        ),
+        ("attend_kernel", ATTEND, SHAPE | {"SPLITS": 8, "ROTARY": True, "SLOPES": True, "MASKED": True}),
+    ],
+    ids=["project", "attend"],
+)
+def test_kernels_compile_for_an_h200_with_wide_loads(kernel, types, values, tmp_path):
+    """The compiler needs no GPU; the interpreter forgives what it does not."""
+    environment = {key: one for key, one in os.environ.items() if key != "TRITON_INTERPRET"}
+    run = subprocess.run(
+        [sys.executable, "-c", COMPILE, kernel, repr(types), repr(values)],
+        env={**environment, "TRITON_CACHE_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr[-3000:]
+    assert run.stdout.count("ld.global.v4") > 8  # sixteen bytes at a time
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({"block": PostNorm()}, "PreNorm"),
+        ({"block": PreNorm(norm=RMSNorm())}, "LayerNorm"),
+        ({"block": PreNorm(feedforward=SwiGLU())}, "Gelu"),
+        ({"pattern": [Causal(), Linear()]}, "linear attention"),
+        ({"pattern": Axial(4, 5)}, "geometry"),
+    ],
+)
+def test_what_the_kernels_leave_to_torch(fields, why):
+    assert why in no_fused(lively(**fields))
+
+
+@GPU
+@pytest.mark.parametrize("pattern", [Causal(), Strided(back=5), (Strided(back=3), Linear())], ids=str)
+@pytest.mark.parametrize("batch", [1, 3, 16])
+def test_replays_equal_the_plain_way(pattern, batch):
+    model = lively(pattern=pattern, context=600, width=64, heads=4).cuda()
+    for length in (1, 7, 30):  # one recording serves all three
+        prompts = draw(batch, length).cuda()
+        want = model.generate(prompts, max_new_tokens=150, impl="plain")
+        got = model.generate(prompts, max_new_tokens=150, impl="graph")
+        with torch.no_grad():
+            best = model(want).topk(2).values
+        doubtful = (best[..., 0] - best[..., 1] < 1e-3)[:, length - 1 : -1].any(1)
+        assert torch.equal(got[~doubtful], want[~doubtful])
+        assert got.shape == want.shape
+
+
+@GPU
+def test_stops_seeds_and_growth_on_a_gpu(monkeypatch):
+    monkeypatch.setattr("regard.models.decode_graph.GROWS_BY", 8)
+    model = lively(context=600, width=64, heads=4).cuda()
+    prompts = [draw(3).cuda(), draw(9, seed=1).cuda()]
+    free = model.generate(prompts, max_new_tokens=200)
+    stop = free[0][20].item()
+    ended = model.generate(prompts, max_new_tokens=200, stop=stop)
+    first = (free[0][3:] == stop).nonzero()[0, 0].item() + 3
+    assert torch.equal(ended[0][: first + 1], free[0][: first + 1])
+    assert (ended[0][first:] == stop).all()
+    runs = [
+        model.generate(
+            prompts,
+            max_new_tokens=40,
+            temperature=1.0,
+            top_k=5,
+            generator=torch.Generator("cuda").manual_seed(s),
+        )
+        for s in (1, 1, 2)
+    ]
+    assert torch.equal(runs[0][1], runs[1][1])
+    assert not torch.equal(runs[0][1], runs[2][1])

@@ -1,0 +1,61 @@
+import pytest
+import torch
+
+from regard.train.order import Stream, by_length, shuffled
+from regard.train.pace import Pace, due
+
+CPU = torch.device("cpu")
+
+
+@pytest.mark.parametrize(("count", "world", "size"), [(10, 1, 4), (10, 2, 3), (7, 3, 5), (1, 2, 2)])
+def test_processes_share_every_epoch_without_overlap_or_loss(count, world, size):
+    stream = Stream(count, lambda epoch: shuffled(count, 0, epoch), CPU)
+    steps = -(-count * 3 // (world * size))
+    whole = [
+        i
+        for step in range(steps)
+        for rank in range(world)
+        for i in stream.part(step, rank, world, size).tolist()
+    ]
+    for epoch in range(3):
+        assert sorted(whole[epoch * count : (epoch + 1) * count]) == list(range(count))
+    one = Stream(count, lambda epoch: shuffled(count, 0, epoch), CPU)
+    again = [i for step in range(steps) for i in one.part(step, 0, 1, world * size).tolist()]
+    assert again == whole
+
+
+def test_the_order_is_a_function_of_the_step_alone():
+    make = lambda: Stream(9, lambda epoch: shuffled(9, 5, epoch), CPU)  # noqa: E731
+    stream = make()
+    for step in (7, 0, 100, 3):
+        assert torch.equal(stream.part(step, 0, 1, 4), make().part(step, 0, 1, 4))
+    assert not torch.equal(shuffled(9, 5, 0), shuffled(9, 5, 1))
+    assert not torch.equal(shuffled(9, 5, 0), shuffled(9, 6, 0))
+
+
+def test_like_lengths_together_and_none_lost():
+    lengths = torch.randint(1, 50, (64,), generator=torch.Generator().manual_seed(0))
+    plain = Stream(64, lambda epoch: shuffled(64, 0, epoch), CPU)
+    near = by_length(plain, lengths, batch=4, pool=8, seed=0)
+    found = [near.part(step, 0, 1, 4) for step in range(16)]
+    assert sorted(torch.cat(found).tolist()) == list(range(64))
+
+    def padding(parts):
+        return sum(int((lengths[part].max() - lengths[part]).sum()) for part in parts)
+
+    assert padding(found) < 0.5 * padding([plain.part(step, 0, 1, 4) for step in range(16)])
+
+
+def test_time_between_readings_is_reckoned():
+    pace = Pace(None, 10.0)
+    assert pace.share(5) == 0.0
+    pace.mark(4, 2.0)
+    assert pace.share(8) == pytest.approx(0.4)
+    assert not pace.over(19)
+    assert pace.over(20)
+    assert pace.left(10) == pytest.approx(5.0)
+
+
+def test_readings_come_early_and_then_regularly():
+    assert [step for step in range(1, 10) if due(step, 3)] == [1, 2, 3, 6, 9]
+    assert all(due(step, 1) for step in range(1, 5))

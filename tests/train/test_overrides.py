@@ -1,0 +1,75 @@
+import pytest
+
+from regard.layers import Rotary
+from regard.pattern import Causal, Strided
+from regard.train import AdamW, Cosine, Linear, Muon, override
+from regard.train.written import from_data, to_data
+from tests.train import small
+
+
+@pytest.mark.parametrize(
+    ("setting", "path", "value"),
+    [
+        ("batch=64", "batch", 64),
+        ("model.depth=8", "task.model.depth", 8),
+        ("task.model.depth=8", "task.model.depth", 8),
+        ("model.pattern=strided(3)", "task.model.pattern", Strided(3)),
+        ("model.pattern=strided(3); causal", "task.model.pattern", (Strided(3), Causal())),
+        ("model.position=Rotary(base=500.0)", "task.model.position", Rotary(500.0)),
+        ("optimizer.lr=1e-2", "optimizer.lr", 0.01),
+        ("optimizer=Muon(lr=0.5)", "optimizer", Muon(lr=0.5)),
+        ("schedule=Linear", "schedule", Linear()),
+        ("ema=none", "ema", None),
+        ("ema=0.5", "ema", 0.5),
+        ("tf32=true", "tf32", True),
+        ("prompt=a = b", "task.prompt", "a = b"),
+        ("schedule.warmup=0", "schedule.warmup", 0.0),
+    ],
+)
+def test_any_field(setting, path, value):
+    found = override(small.language(), [setting])
+    for name in path.split("."):
+        found = getattr(found, name)
+    assert found == value
+    assert type(found) is type(value)
+
+
+def test_one_limit_replaces_another():
+    recipe = override(small.language(), ["minutes=2.5"])
+    assert (recipe.steps, recipe.epochs, recipe.minutes) == (None, None, 2.5)
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("modle.depth=8", "Recipe has no field 'modle'; did you mean 'model'?"),
+        ("model.dept=8", "GPTConfig has no field 'dept'; did you mean 'depth'?"),
+        ("model.depth=eight", "depth must be int, got depth='eight'"),
+        ("model.depth=-1", "depth must be at least 0, got depth=-1"),
+        ("batch.size=3", "there is no field 'size' in 8"),
+        ("tf32=yes", "tf32 must be bool, got tf32='yes'"),
+        ("batch", "--set takes path=value"),
+        ("optimizer=Adam(lr=1)", "optimizer must be AdamW or Muon, got optimizer='Adam(lr=1)'"),
+        ("compile=fast", "compile must be one of auto, none, compile, graph, got compile='fast'"),
+        ("model.pattern=strid(3)", "pattern must be"),
+        ("accumulate=3", "accumulate must divide batch, got batch=8, accumulate=3"),
+    ],
+)
+def test_what_cannot_be_set(setting, message):
+    with pytest.raises(ValueError, match=r"[a-z]") as error:
+        override(small.language(), [setting])
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("kind", ["images", "language", "texts"])
+def test_a_recipe_is_written_and_read_back(kind):
+    recipe = getattr(small, kind)(optimizer=Muon(adam=AdamW(lr=3.0)), schedule=Cosine(floor=0.5))
+    assert from_data(to_data(recipe)) == recipe
+
+
+def test_a_recipe_of_other_parts_cannot_be_read():
+    with pytest.raises(ValueError, match="no part is called 'Evil'"):
+        from_data({"part": "Evil"})
+    with pytest.raises(ValueError, match="AdamW has no field speed"):
+        from_data({"part": "AdamW", "speed": 3})

@@ -1,0 +1,64 @@
+"""What ships: every model loads, keeps within the size, and reaches its score on a sample of the test set."""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+import torch
+
+from regard import data, zoo
+from regard.train import predict
+from regard.zoo.shelf import WEIGHTS
+
+ROOT = Path(__file__).parents[2]
+EMBEDDED = ("digits", "play", "verdicts")
+SAMPLE = 400
+
+
+def test_the_zoo_is_small():
+    assert zoo.size() <= zoo.MOST_BYTES if WEIGHTS.exists() else zoo.names() == ()
+
+
+@pytest.mark.parametrize("name", zoo.names())
+def test_every_model_loads_and_has_a_card(name):
+    entry = zoo.load(name)
+    assert all(bool(torch.isfinite(weight).all()) for weight in entry.model.parameters())
+    for word in ("data", "command", "seed", "training"):
+        assert f"| {word} |" in entry.card, f"the card of {name} does not say its {word}"
+    assert not re.search(r"/(home|work|root|tmp|srv)/", entry.card), "a path of some machine"
+
+
+def folder_of(name):
+    """Where a data set is, or None: no test downloads anything."""
+    given = os.environ.get("REGARD_DATA")
+    places = [Path(given)] if given else [ROOT.parent / "shared" / "data"]
+    return next((place for place in places if (place / name).is_dir()), None)
+
+
+@pytest.mark.parametrize("name", zoo.names())
+def test_its_score_is_reproduced_on_a_sample(name):
+    entry = zoo.load(name)
+    score, source = entry.description.get("test", {}).get("accuracy"), entry.description["data"]
+    if score is None:
+        pytest.skip("no test accuracy was recorded")
+    folder = folder_of(source)
+    if folder is None and source not in EMBEDDED:
+        pytest.skip(f"{source} is not here")
+    test = data.load(source, folder=folder).test
+    pick = torch.randperm(len(test), generator=torch.Generator().manual_seed(0))[:SAMPLE]
+    part = test.take(pick)
+    if entry.description["task"] == "images":
+        normal = data.Augment(
+            classes=len(entry.description["classes"]),
+            mean=tuple(entry.description["mean"]),
+            std=tuple(entry.description["std"]),
+        )
+        with torch.no_grad():
+            found = entry.model(normal.normalise(part.images)).argmax(1)
+    else:
+        classes = entry.description["classes"]
+        found = torch.tensor([classes.index(one.label) for one in predict(entry, list(part.texts))])
+    right = float((found == part.labels).float().mean())
+    # Four standard errors of a sample of this size, and half a point for the smaller weights.
+    assert abs(right - score) < 4 * (score * (1 - score) / len(pick)) ** 0.5 + 0.005
