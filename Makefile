@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: tour test lint clean
+.PHONY: tour test lint docs clean
 
 tour: $(STAMP)
 	$(BIN)/regard tour
@@ -16,6 +16,11 @@ lint: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# The site, from pages whose tables are made from the result files; everything it needs is in it.
+docs: $(STAMP)
+	$(BIN)/python docs/make.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
 # The stamp is written last, so that an interrupted install starts again.
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -25,4 +30,4 @@ $(STAMP): pyproject.toml constraints.txt
 	touch $@
 
 clean:
-	rm -rf .venv tour dist
+	rm -rf .venv tour dist site

@@ -56,7 +56,7 @@ def test_play():
 
 def test_verdicts():
     verdicts = load("verdicts")
-    assert (len(verdicts.train), len(verdicts.test)) == (12_000, 2_000)
+    assert (len(verdicts.train), len(verdicts.test)) == (20_000, 2_000)
     assert not set(verdicts.train.texts) & set(verdicts.test.texts)
     assert 0.45 < verdicts.train.labels.float().mean() < 0.55
     assert verdicts.classes == ("negative", "positive")

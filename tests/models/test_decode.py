@@ -273,3 +273,13 @@ def test_a_decoder_goes_with_its_model():
     model.generate(draw(1, 3), max_new_tokens=2)
     del model
     assert len(DECODERS) <= before
+
+
+@pytest.mark.parametrize("impl", ["plain", "lean"])
+def test_an_autocast_around_changes_nothing(impl):
+    config = GPTConfig(vocab=11, context=32, depth=2, width=16, heads=2)
+    model = GPT(config, generator=torch.Generator().manual_seed(0))
+    prompt = torch.randint(11, (2, 5), generator=torch.Generator().manual_seed(1))
+    want = model.generate(prompt, max_new_tokens=8, impl=impl)
+    with torch.autocast("cpu", torch.bfloat16):
+        assert torch.equal(model.generate(prompt, max_new_tokens=8, impl=impl), want)

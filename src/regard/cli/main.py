@@ -11,12 +11,14 @@ import typer
 
 from regard import __version__
 from regard.cli.bench import bench
+from regard.cli.check import check
 from regard.cli.cost import cost
 from regard.cli.count import count
 from regard.cli.draw import draw
 from regard.cli.evaluate import evaluate
 from regard.cli.export import export
 from regard.cli.generate import generate
+from regard.cli.lesson import lesson
 from regard.cli.look import look
 from regard.cli.predict import predict
 from regard.cli.runs import runs
@@ -40,6 +42,8 @@ app.command()(generate)
 app.command()(look)
 app.command()(runs)
 app.command()(export)
+app.command()(lesson)
+app.command()(check)
 app.command()(tour)
 app.command()(bench)
 

@@ -71,7 +71,8 @@ class Attention(nn.Module):
         qkv = self.qkv(x).unflatten(-1, (H + 2 * G, self.head_width))  # B N H+2G D
         if self.band is not None and qkv.is_cuda and segments is cache is None and packed.fits(qkv):
             if trace is not None:
-                _record(*qkv.transpose(1, 2).split([H, G, G], dim=1), self.pattern, trace)
+                q, k, v = qkv.transpose(1, 2).split([H, G, G], dim=1)  # B H N D
+                _record(q, k, v, self.pattern, trace)
             return self.out(packed.attend_packed(qkv, H, self.band).flatten(2))
         q, k, v = qkv.transpose(1, 2).split([H, G, G], dim=1)  # B H N D
         if self.rotary is not None:

@@ -74,13 +74,20 @@ def run(
     stops = torch.tensor(sorted(stop), dtype=torch.long, device=device)
     if count == 0:
         return iter(())
-    if impl == "plain":
-        return _plain(model, prompts, count, how, stops, segments, generator)
+    steps: Any = {"plain": _plain, "lean": _lean}.get(impl)
     if impl == "graph":
-        from regard.models.decode_graph import replay
+        from regard.models.decode_graph import replay as steps
+    return _in_own_dtype(steps(model, prompts, count, how, stops, segments, generator), device.type)
 
-        return replay(model, prompts, count, how, stops, segments, generator)
-    return _lean(model, prompts, count, how, stops, segments, generator)
+
+def _in_own_dtype(steps: Iterator[Tensor], device: str) -> Iterator[Tensor]:
+    """The same tokens inside an autocast as outside: memory and weights have the model's dtype."""
+    while True:
+        with torch.autocast(device, enabled=False):
+            token = next(steps, None)
+        if token is None:
+            return
+        yield token
 
 
 @torch.no_grad()

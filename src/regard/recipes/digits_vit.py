@@ -3,7 +3,7 @@
 Command: regard train digits-vit
 Hardware: two CPU cores
 Minutes: under 1
-Score: measured: not yet
+Score: measured: 97.8 % of the test digits on two CPU cores (other seeds: 96.4 and 97.8 %)
 """
 
 from __future__ import annotations
@@ -19,14 +19,15 @@ def recipe() -> Recipe:
         name="digits-vit",
         task=ClassifyImages(
             data="digits",
-            model=ViTConfig(image=8, patch=2, channels=1, classes=10, depth=2, width=48, heads=4),
-            augment=Augment(classes=10, mean=(0.306,), std=(0.377,)),
+            model=ViTConfig(image=8, patch=2, channels=1, classes=10, depth=3, width=48, heads=4),
+            augment=Augment(classes=10, mean=(0.306,), std=(0.377,), crop=1),
             smoothing=0.1,
         ),
-        optimizer=Muon(lr=0.02, decay=0.01, adam=AdamW(lr=4e-3, decay=0.01)),
+        # The table of positions starts near zero and is AdamW's: a high rate makes it matter in time.
+        optimizer=Muon(lr=0.01, decay=0.05, adam=AdamW(lr=0.02, decay=0.01)),
         schedule=Cosine(warmup=0.05),
         batch=64,
-        epochs=30,
+        epochs=50,
         ema=0.98,
         precision="float32",
         validate_every=100,

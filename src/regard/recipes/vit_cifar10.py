@@ -2,8 +2,8 @@
 
 Command: regard train vit-cifar10
 Hardware: one H200
-Minutes: 5
-Score: measured: not yet
+Minutes: 3.6 of training, 0.6 of compiling before
+Score: 94.03 % of the test set (seed 0; validation 94.96 %, and 93.4 % after 69 s)
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def recipe() -> Recipe:
         optimizer=Muon(lr=3e-3, decay=0.1, adam=AdamW(lr=1.5e-3, decay=0.1)),
         schedule=Cosine(warmup=0.05),
         batch=1024,
-        minutes=4.8,
+        minutes=3.6,
         ema=0.9995,
         tf32=True,
         validate_every=2000,

@@ -2,8 +2,8 @@
 
 Command: regard train vit-fashion-mnist
 Hardware: one H200
-Minutes: 2
-Score: measured: not yet
+Minutes: 0.55 of training, 0.2 to 0.6 of compiling before
+Score: 94.54, 94.53, 94.66 % of the test set (seeds 0, 1, 2)
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def recipe() -> Recipe:
         optimizer=Muon(lr=3e-3, decay=0.1, adam=AdamW(lr=1.5e-3, decay=0.1)),
         schedule=Cosine(warmup=0.05),
         batch=1024,
-        minutes=1.9,
+        minutes=0.55,
         ema=0.999,
         tf32=True,
         validate_every=500,

@@ -7,6 +7,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+from regard.cost import price
 from regard.train import Run, read_recipe
 
 
@@ -28,6 +29,8 @@ def written(run: Run, name: str, dtype: str) -> str:
         rows.append(("validation, float32", _scores(scores)))
     if test:
         rows.append(("test, float32", _scores(test)))
+    if (cost := _priced(run)) is not None:
+        rows.append(("cost", cost))
     if summary.get("seconds"):
         rows.append(("training", _cost(summary, facts)))
     if facts.get("date"):
@@ -46,6 +49,14 @@ def _local(word: str) -> str:
     """
     before, sign, path = word.rpartition("=")
     return before + sign + (Path(path).name if path.startswith(("/", "~")) else path)
+
+
+def _priced(run: Run) -> str | None:
+    """What one answer costs, for models whose size of input is fixed."""
+    if run.description.get("task") != "images":
+        return None
+    found = price(run.model)
+    return f"{found.flops:,} flops and {found.pairs:,} pairs an image, forward"
 
 
 def _cost(summary: dict[str, Any], facts: dict[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
 Everyone gets the same treatment: weights in float32, on a GPU bfloat16 by autocast and a fused AdamW, on a
 CPU forward and backward in float32. On a GPU "compiled" means torch.compile with CUDA graphs of its own, and
-"captured" torch.compile with the whole step, optimiser included, in one graph, as `regard train` runs it.
+"captured", as `regard train` runs it, with the whole step in one, optimiser included (timm gains 1 % by it).
 """
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ def _time(report: Report, shape: Shape, batch: int, device: str) -> None:
     ours = measure(None, "captured" if gpu else "eager")
     peers = {}
     if gpu:
-        pairs = [(None, "compiled"), (None, "eager"), ("timm", "compiled"), ("timm", "captured")]
+        pairs = [(None, "eager"), ("timm", "compiled")]
         peers = {f"{peer or 'regard'}, {how}": measure(peer, how) for peer, how in pairs}
     peers |= {f"{peer}, eager": measure(peer, "eager") for peer in PEERS}
     report.add(str(shape), ours, peers)

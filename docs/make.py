@@ -1,0 +1,30 @@
+"""Write what the site generates: lesson pages, executed notebooks, benchmark tables, recipes, reference.
+
+python docs/make.py                 # tables, recipes and reference: fast, from files alone
+python docs/make.py --lessons       # and every lesson, run now, as a page and as a notebook
+python docs/make.py --lessons heads # or some of them
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+
+from pages import benchmarks, lessons, recipes, reference  # noqa: E402
+
+
+def main(arguments: list[str]) -> None:
+    """Write the generated pages."""
+    if arguments[:1] == ["--lessons"]:
+        lessons.write(HERE, arguments[1:])
+    for folder in (benchmarks, recipes, reference):
+        for path, text in folder.pages().items():
+            (HERE / path).parent.mkdir(parents=True, exist_ok=True)
+            (HERE / path).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

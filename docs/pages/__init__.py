@@ -1,0 +1,1 @@
+"""What fills the generated pages of the site."""

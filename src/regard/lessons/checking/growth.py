@@ -1,0 +1,135 @@
+"""Big-O answers: sums of products compared as growth in several letters at once.
+
+A sum of products grows, along letters that grow like X^r, with the largest exponent ⟨a, r⟩ among its products
+X^a. One sum is O of another when that holds along every direction r ≥ 0.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+
+from regard.lessons.checking.expression import Name, Node, Num, names
+
+MOST = 400  # products in a sum
+FINE = 5  # directions have whole sides below it
+
+Powers = tuple[tuple[str, Fraction], ...]  # sorted; ("log n", 1) is a logarithm
+Terms = dict[Powers, Fraction]
+
+
+def terms(node: Node) -> Terms:
+    """The products of an expression with their factors; ValueError where it is no sum of products.
+
+    >>> from regard.lessons.checking.expression import parse
+    >>> [written(powers) for powers in terms(parse("n(h^2 + 3)", "nh").node)]
+    ['h²n', 'n']
+    """
+    out = {powers: factor for powers, factor in _terms(node).items() if factor != 0}
+    if len(out) > MOST:
+        raise ValueError(f"a growth of more than {MOST} products")
+    return out
+
+
+def _terms(node: Node) -> Terms:  # noqa: PLR0911  one line for each sign
+    if isinstance(node, Num):
+        return {(): node.value}
+    if isinstance(node, Name):
+        return {((node.name, Fraction(1)),): Fraction(1)}
+    if node.sign == "log":
+        inside = sorted(names(node.args[0]))
+        return {((f"log {inside[0]}", Fraction(1)),): Fraction(1)} if inside else {(): Fraction(1)}
+    args = [terms(arg) for arg in node.args]
+    if node.sign in ("+", "-", "max"):
+        sign = -1 if node.sign == "-" else 1
+        return {
+            k: args[0].get(k, Fraction(0)) + sign * args[1].get(k, Fraction(0))
+            for k in {**args[0], **args[1]}
+        }
+    if node.sign == "neg":
+        return {k: -v for k, v in args[0].items()}
+    if node.sign == "*":
+        return _times(*args)
+    if node.sign == "/" and len(args[1]) == 1:
+        return _times(args[0], _raised(args[1], Fraction(-1)))
+    if node.sign == "sqrt" and len(args[0]) == 1:
+        return _raised(args[0], Fraction(1, 2))
+    if node.sign == "^" and isinstance(node.args[1], Num):
+        return _power(args[0], node.args[1].value)
+    raise ValueError("a growth is a sum of products of powers and logarithms, such as O(n^2*h + n*log(n))")
+
+
+def _times(a: Terms, b: Terms) -> Terms:
+    if len(a) * len(b) > MOST:
+        raise ValueError(f"a growth of more than {MOST} products")
+    out: Terms = {}
+    for (p, x), (q, y) in product(a.items(), b.items()):
+        powers = dict(p)
+        for letter, power in q:
+            powers[letter] = powers.get(letter, Fraction(0)) + power
+        key = tuple(sorted((letter, power) for letter, power in powers.items() if power != 0))
+        out[key] = out.get(key, Fraction(0)) + x * y
+    return out
+
+
+def _raised(a: Terms, power: Fraction) -> Terms:
+    """One product to a power."""
+    ((powers, _),) = a.items()
+    return {tuple((letter, p * power) for letter, p in powers): Fraction(1)}
+
+
+def _power(a: Terms, power: Fraction) -> Terms:
+    if len(a) == 1:
+        return _raised(a, power)
+    if power.denominator != 1 or not 0 <= power <= 12:
+        raise ValueError("a growth raises sums to whole powers up to 12 only")
+    out: Terms = {(): Fraction(1)}
+    for _ in range(int(power)):
+        out = _times(out, a)
+    return out
+
+
+def degree(powers: Powers, way: dict[str, int]) -> tuple[Fraction, Fraction]:
+    """How fast a product grows along a direction: its exponent, and that of its logarithms to break ties."""
+    plain = sum((p * way[letter] for letter, p in powers if not letter.startswith("log ")), Fraction(0))
+    logs = sum((p for letter, p in powers if letter.startswith("log ") and way[letter[4:]] > 0), Fraction(0))
+    return plain, logs
+
+
+def ways(letters: set[str]) -> list[dict[str, int]]:
+    """Directions in which the letters may grow."""
+    order = sorted(letters)
+    sides = FINE if len(order) <= 4 else 3
+    return [dict(zip(order, r, strict=True)) for r in product(range(sides), repeat=len(order)) if any(r)]
+
+
+def within(powers: Powers, sum_: Terms, directions: list[dict[str, int]]) -> bool:
+    """Whether a product is O of a sum."""
+    return all(
+        degree(powers, way)
+        <= max((degree(other, way) for other in sum_), default=(Fraction(-1), Fraction(0)))
+        for way in directions
+    )
+
+
+def condition(missing: Powers, given: Terms) -> str:
+    """What must hold for a product to be O of a sum that it is not O of: "c = O(h)"."""
+    found = []
+    for other in given:
+        ((ratio, _),) = _times({missing: Fraction(1)}, _raised({other: Fraction(1)}, Fraction(-1))).items()
+        top = tuple((letter, p) for letter, p in ratio if p > 0)
+        bottom = tuple((letter, -p) for letter, p in ratio if p < 0)
+        found.append((sum(abs(p) for _, p in ratio), f"{written(top)} = O({written(bottom)})"))
+    best = min(size for size, _ in found)
+    return " or ".join(text for size, text in found if size == best)
+
+
+def written(powers: Powers) -> str:
+    """A product for readers: h²n², or 1."""
+    raised = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+    out = []
+    for letter, power in sorted(powers, key=lambda pair: pair[0].startswith("log ")):
+        name = f" {letter}" if letter.startswith("log ") else letter
+        whole = str(power).translate(raised) if power.denominator == 1 else f"^({power})"
+        out.append(name + ("" if power == 1 else whole))
+    return "".join(out).strip() or "1"

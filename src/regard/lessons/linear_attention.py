@@ -1,0 +1,184 @@
+"""Lesson: why attention without the exponential costs O(T), and where it breaks."""
+
+from __future__ import annotations
+
+import sympy
+import torch
+
+from regard.attention import attend, linear_attend
+from regard.lessons.checking.exercise import Domain, Exercise, growth_domain
+from regard.lessons.figures import curves
+from regard.lessons.lesson import Lesson
+from regard.lessons.measuring import milliseconds, slope
+from regard.lessons.parts import Check, Formula, Picture, Prose, Table, table
+from regard.pattern import Causal
+
+T, d = sympy.symbols("T d", positive=True, integer=True)
+LENGTHS = [512, 1024, 2048, 4096, 8192]
+
+
+def arrangements() -> list[Formula]:
+    """One product of three matrices, bracketed in two ways, counted."""
+    q, k, v, y = (sympy.MatrixSymbol(name, T, d) for name in "QKVY")
+    scores, summary = sympy.MatrixSymbol("A", T, T), sympy.MatrixSymbol("S", d, d)
+    return [
+        Formula("Scores first, a T×T matrix:", sympy.Eq(scores, q * k.T)),
+        Formula("then the outputs", sympy.Eq(y, scores * v)),
+        Formula("Or the summary first, a d×d matrix:", sympy.Eq(summary, k.T * v)),
+        Formula("then the same outputs", sympy.Eq(y, q * summary)),
+        Formula(
+            "Multiplies, scores first: T×T scores, then T×T times T×d.",
+            _multiplies(T, d, T) + _multiplies(T, T, d),
+        ),
+        Formula(
+            "Multiplies, KᵀV first: a d×d summary, then T×d times d×d.",
+            _multiplies(d, T, d) + _multiplies(T, d, d),
+        ),
+    ]
+
+
+def _multiplies(m: sympy.Expr, k: sympy.Expr, n: sympy.Expr) -> sympy.Expr:
+    """Of (m, k) times (k, n)."""
+    return m * k * n
+
+
+def same_values() -> list[Check]:
+    """Both brackets give the same outputs, and the softmax does not allow the second one."""
+    q, k, v = _inputs(64)
+    left = torch.tril(q @ k.mT)
+    left = left @ v / left.sum(-1, keepdim=True)
+    right = linear_attend(q, k, v, causal=True, impl="chunked")
+    assert isinstance(right, torch.Tensor)
+    error = (left - right).abs().max().item()
+    scores = q[0, 0] @ k[0, 0].T
+    rank = int(torch.linalg.matrix_rank(scores)), int(torch.linalg.matrix_rank(scores.exp()))
+    return [
+        Check(
+            "scores first and summary first agree, causal sums included",
+            error < 1e-9,
+            f"largest difference {error:.1e}",
+        ),
+        Check(
+            "the exponential destroys the shortcut: exp(QKᵀ) is no product of thin matrices",
+            rank[0] <= 8 < rank[1],
+            f"rank of QKᵀ {rank[0]}, rank of exp(QKᵀ) {rank[1]}",
+        ),
+    ]
+
+
+def _inputs(length: int, dtype: torch.dtype = torch.float64) -> list[torch.Tensor]:
+    generator = torch.Generator().manual_seed(length)
+    q, k, v = (torch.rand(1, 1, length, 8, generator=generator, dtype=dtype) for _ in range(3))
+    return [q, k, v]
+
+
+def timed() -> list[Table | Picture | Prose]:
+    """Causal attention with and without the exponential, on this machine."""
+    soft, linear = [], []
+    for length in LENGTHS:
+        generator = torch.Generator().manual_seed(0)
+        q, k, v = (torch.rand(1, 4, length, 32, generator=generator) for _ in range(3))
+        soft.append(milliseconds(attend, q, k, v, Causal(), impl="sdpa"))
+        linear.append(milliseconds(linear_attend, q, k, v, causal=True, check=False))
+    slopes = slope(LENGTHS[1:], soft[1:]), slope(LENGTHS[1:], linear[1:])
+    rows = list(zip(LENGTHS, soft, linear, strict=True))
+    series = {"softmax": (LENGTHS, soft), "linear": (LENGTHS, linear)}
+    return [
+        table(["T", "softmax, ms", "linear, ms"], rows, "Four heads of width 32, causal, forward:"),
+        Prose(
+            f"From T = {LENGTHS[1]:,} on, the measured exponents of T are {slopes[0]:.2f} and "
+            f"{slopes[1]:.2f}; "
+            "in the limit they are 2 and 1."
+        ),
+        Picture(
+            "timed",
+            lambda: curves(series, x="T", y="milliseconds", log="xy", title="One exponential, two growths"),
+            "Time against length: the softmax line is twice as steep as the linear one",
+        ),
+    ]
+
+
+def signs() -> list[Check]:
+    """Without the exponential, weights may be negative and their sum may be zero."""
+    q = torch.tensor([[[[1.0, 0.0], [1.0, 0.0]]]])
+    k = torch.tensor([[[[1.0, 0.0], [-1.0, 0.0]]]])
+    v = torch.tensor([[[[1.0], [0.0]]]])
+    try:
+        linear_attend(q, k, v)
+        refused = "nothing was raised"
+    except ValueError as error:
+        refused = str(error)
+    k[..., 1, 0] = -0.5
+    outside = linear_attend(q, k, v)
+    assert isinstance(outside, torch.Tensor)
+    return [
+        Check(
+            "opposite keys make the sum of weights zero, and the package refuses",
+            refused != "nothing was raised",
+            refused,
+        ),
+        Check(
+            "a negative weight takes the output out of the range of the values",
+            outside.max().item() > 1,
+            f"values 1 and 0, weights 1 and −0.5: the output is {outside[0, 0, 0, 0].item():g}",
+        ),
+        Check(
+            "a positive feature map repairs both",
+            bool((linear_attend(q, k, v, feature="elu1") <= 1).all()),  # type: ignore[operator]
+            "with φ(x) = elu(x) + 1 every weight is positive and the output is a mean again",
+        ),
+    ]
+
+
+LESSON = Lesson(
+    name="linear-attention",
+    title="Attention in O(T)",
+    question=(
+        "Attention compares every token with every other, so it costs O(T²). If the exponential of the "
+        "softmax is dropped, the same outputs can be had in O(T). Why, and what is the price?"
+    ),
+    steps=(
+        "With the exponential, yᵢ is a sum over j of e^(qᵢ·kⱼ) vⱼ. The exponential stands between qᵢ and kⱼ, "
+        "so every "
+        "pair must be computed before anything can be added up. Without it, yᵢ is a sum over j of (qᵢ·kⱼ) "
+        "vⱼ, and "
+        "qᵢ does not depend on j: it can be taken out of the sum. What remains, the sum of kⱼ vⱼᵀ, is the "
+        "same for every i. "
+        "It is a d×d matrix S, computed once. The divisor Σⱼ qᵢ·kⱼ is qᵢ·Σⱼ kⱼ in the same way.",
+        arrangements,
+        "The first count is O(T²d), the second O(Td²): once T is larger than d, the second bracket wins. The "
+        "causal form "
+        "works too: S after token i is S after token i−1 plus kᵢ vᵢᵀ, a recurrence, so decoding keeps a d×d "
+        "matrix and no "
+        "growing cache.",
+        same_values,
+        timed,
+        "The price is in the signs. e^s is never negative, qᵢ·kⱼ may be: then the “weights” are no weights, "
+        "their sum can be "
+        "zero or close to it, and the output can be anything. A feature map φ with positive values, applied "
+        "to queries and "
+        "keys, keeps the shortcut and repairs the signs.",
+        signs,
+    ),
+    exercises=(
+        Exercise(
+            name="scores-first",
+            asks="How many multiplies does (QKᵀ)V need, for Q, K, V of T rows and d columns?",
+            formula="2*T^2*d",
+            domain=Domain("T, d ≥ 1", {"T": range(1, 25), "d": range(1, 25)}),
+        ),
+        Exercise(
+            name="summary-first",
+            asks="And Q(KᵀV)?",
+            formula="2*T*d^2",
+            domain=Domain("T, d ≥ 1", {"T": range(1, 25), "d": range(1, 25)}),
+        ),
+        Exercise(
+            name="growth",
+            asks="How does the cost of linear attention grow with T and d?",
+            formula="T*d^2",
+            domain=growth_domain("T", "d"),
+            growth=True,
+        ),
+    ),
+)

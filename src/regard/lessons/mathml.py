@@ -1,0 +1,51 @@
+"""Formulas for the site as MathML, which browsers draw by themselves: no script, no font to fetch."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+
+def mathml(value: Any) -> str:
+    """A sympy value as one displayed `<math>` element.
+
+    >>> from sympy import Symbol
+    >>> mathml(Symbol("n") / 2)
+    '<math display="block"><mrow><mfrac><mi>n</mi><mn>2</mn></mfrac></mrow></math>'
+    """
+    return f'<math display="block">{_row(value)}</math>'
+
+
+def _row(value: Any) -> str:
+    """Equations and cases are ours, since sympy writes cases as a function call; the rest is sympy's."""
+    from sympy import Equality, Mod, Piecewise, Symbol
+    from sympy.printing.mathml import mathml as printed
+
+    if isinstance(value, Equality) and not isinstance(value.lhs, Mod):
+        return f"<mrow>{_row(value.lhs)}<mo>=</mo>{_row(value.rhs)}</mrow>"
+    if isinstance(value, Piecewise):
+        rows = "".join(
+            f"<mtr><mtd>{_row(piece)}</mtd><mtd><mtext>{_condition(when)}</mtext></mtd></mtr>"
+            for piece, when in value.args
+        )
+        # Bars are the style sheet's: few systems have a font whose braces and brackets can grow.
+        return f'<mtable class="cases" displaystyle="true">{rows}</mtable>'
+    if hasattr(value, "atoms"):
+        value = value.xreplace({m: Symbol(f"({m.args[0]} mod {m.args[1]})") for m in value.atoms(Mod)})
+    text = printed(value, printer="presentation", mul_symbol="&#8290;")
+    text = text.replace("&InvisibleTimes;", "&#8290;").replace("<mo>-</mo>", "<mo>&#8722;</mo>")
+    text = re.sub(r"\s*\n\s*", "", text)
+    text = re.sub(r"<mo>[\[(]</mo><mtable>", '<mtable class="matrix" displaystyle="true">', text)
+    return re.sub(r"</mtable><mo>[\])]</mo>", "</mtable>", text)
+
+
+def _condition(when: Any) -> str:
+    from sympy import Eq, Mod, true
+
+    if when == true:
+        return "otherwise"
+    if isinstance(when, Eq) and isinstance(when.lhs, Mod):
+        top, bottom = when.lhs.args
+        return f"if {bottom} divides {top}"
+    sign = {">": "&gt;", "<": "&lt;", ">=": "≥", "<=": "≤"}.get(when.rel_op, when.rel_op)
+    return f"for {when.lhs} {sign} {when.rhs}"

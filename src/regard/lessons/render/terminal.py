@@ -1,0 +1,72 @@
+"""A lesson for the terminal, as things that rich prints."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Group
+from rich.markdown import Markdown
+from rich.padding import Padding
+from rich.panel import Panel
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from regard.lessons.checking.exercise import Exercise
+from regard.lessons.lesson import Answer
+from regard.lessons.parts import Block, Check, Formula, Part, Picture, Prose, Table
+
+
+def terminal(answer: Answer) -> Group:
+    """The whole lesson, in reading order."""
+    lesson = answer.lesson
+    shown: list[Any] = [Panel(Text(lesson.question), title=f"[bold]{lesson.title}[/]", title_align="left")]
+    for part in answer.parts:
+        shown += [_shown(part), Text()]
+    shown += exercises(lesson.exercises, lesson.name)
+    verdict = "every check holds" if answer.holds else "A CHECK FAILS"
+    shown.append(Text(f"{len(answer.checks)} checks, {verdict}; {answer.seconds:.1f} s", style="dim"))
+    return Group(*shown)
+
+
+def exercises(found: tuple[Exercise, ...], name: str) -> list[Any]:
+    """The questions, with the domain of each and how to answer."""
+    if not found:
+        return []
+    out: list[Any] = [Text("Your turn", style="bold")]
+    for exercise in found:
+        line = Text.assemble(
+            (f"  {exercise.name}", "bold"), f"  {exercise.asks}  ", (f"({exercise.domain.says})", "dim")
+        )
+        out.append(line)
+    first = found[0]
+    letters = first.letters[0]
+    out += [Text(f'  regard check {name} "{first.name}={letters}^2"', style="cyan"), Text()]
+    return out
+
+
+def _shown(part: Part) -> Any:
+    if isinstance(part, Prose):
+        return Markdown(part.text)
+    if isinstance(part, Formula):
+        return Group(
+            Text(part.says), Padding(Text(part.plain(), no_wrap=True, overflow="ellipsis"), (0, 0, 0, 4))
+        )
+    if isinstance(part, Check):
+        mark = ("✓ ", "bold green") if part.holds else ("✗ ", "bold red")
+        return Group(Text.assemble(mark, part.claim.replace("`", "")), Text(f"  {part.seen}", style="dim"))
+    if isinstance(part, Table):
+        return _table(part)
+    if isinstance(part, Block):
+        block = Padding(Text(part.text, no_wrap=True, overflow="ellipsis"), (0, 0, 0, 4))
+        return Group(Text(part.says), block) if part.says else block
+    assert isinstance(part, Picture)
+    return Text(f"[picture] {part.alt}; --format md --out FILE writes it", style="dim italic")
+
+
+def _table(part: Table) -> Any:
+    out = RichTable(box=None, padding=(0, 2, 0, 0))
+    for i, name in enumerate(part.head):
+        out.add_column(name, justify="left" if part.left(i) else "right")
+    for row in part.rows:
+        out.add_row(*(Text(cell) for cell in row))
+    return Group(Text(part.says), out) if part.says else out

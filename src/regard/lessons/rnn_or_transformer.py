@@ -1,0 +1,201 @@
+"""Lesson: what becomes of the first input, and what a step costs, in an RNN and in a transformer."""
+
+from __future__ import annotations
+
+import sympy
+import torch
+
+from regard.attention import attend, pooled_attend
+from regard.cost import AttentionShape, PooledAttentionShape, RNNShape, price
+from regard.cost.formulas import big_o
+from regard.lessons.checking.exercise import Domain, Exercise, growth_domain
+from regard.lessons.figures import curves
+from regard.lessons.lesson import Lesson
+from regard.lessons.measuring import milliseconds
+from regard.lessons.parts import Check, Formula, Picture, Prose, Table, table
+from regard.pattern import Full
+from regard.recurrence import contribution, linear_rnn, rnn
+
+LENGTHS = [64, 128, 256, 512, 1024, 2048]
+WIDTH = 64
+
+
+def unrolled() -> list[Formula]:
+    """Three steps by substitution, with matrices that do not commute, and the general one."""
+    W_h, W_x, W_y = sympy.symbols("W_h W_x W_y", commutative=False)
+    xs = sympy.symbols("x_1:4", commutative=False)
+    state, states = sympy.Integer(0), []
+    for x in xs:
+        state = sympy.expand(W_h * state + W_x * x)
+        states.append(state)
+    t, T = sympy.symbols("t T", integer=True, positive=True)
+    x_t = sympy.Indexed(sympy.IndexedBase("x", commutative=False), t)
+    general = sympy.Sum(W_h ** (T - t) * W_x * x_t, (t, 1, T))
+    out = [Formula(f"State {i}:", sympy.Eq(sympy.Symbol(f"h_{i}"), states[i - 1])) for i in (2, 3)]
+    out += [
+        Formula(f"Output {i}:", sympy.Eq(sympy.Symbol(f"y_{i}"), sympy.expand(W_y * states[i - 1])))
+        for i in (2, 3)
+    ]
+    out.append(Formula("After T steps:", sympy.Eq(sympy.Symbol("h_T"), general)))
+    last = sympy.Sum(W_y * W_h ** (T - t) * W_x * x_t, (t, 1, T))
+    out.append(Formula("and its output:", sympy.Eq(sympy.Symbol("y_T"), last)))
+    return out
+
+
+def checked() -> Check:
+    """The sum against the loop and the scan, on numbers."""
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(1, 9, 3, generator=generator, dtype=torch.float64)
+    W_x, W_h = (torch.randn(4, k, generator=generator, dtype=torch.float64) * 0.5 for k in (3, 4))
+    loop = rnn(x, W_x, W_h, activation=lambda z: z)
+    powers = sum(torch.linalg.matrix_power(W_h, 8 - t) @ W_x @ x[0, t] for t in range(9))
+    error = max(
+        (loop[0, -1] - powers).abs().max().item(), (loop - linear_rnn(x, W_x, W_h)).abs().max().item()
+    )
+    return Check(
+        "loop, sum of powers and logarithmic scan agree", error < 1e-12, f"largest difference {error:.1e}"
+    )
+
+
+def share_of_first() -> list[Table | Prose]:
+    """How much of x_1 is left after T steps, for three recurrences, and in attention."""
+    W_x = torch.eye(2, dtype=torch.float64)
+    turn = torch.tensor([[0.6, -0.8], [0.8, 0.6]], dtype=torch.float64)
+    rows: list[list[object]] = []
+    for radius in (0.9, 1.0, 1.1):
+        found = [contribution(radius * turn, W_x, T) for T in (10, 100)]
+        rows.append([f"RNN, radius {radius:g}", *(part.ratio for part in found), found[0].verdict])
+    weights = [1 / T for T in (10, 100)]
+    rows.append(["attention, equal scores", *weights, "1/T, and more if the scores say so"])
+    return [
+        table(
+            ["who", "T = 10", "T = 100", "x_1"],
+            rows,
+            "The part of x_1 in the last output, as a multiple of what it was at the start:",
+        ),
+        Prose(
+            "In the RNN the first input has passed through T − 1 products with W_h: it vanishes or explodes "
+            "with the spectral radius. In attention every "
+            "input is one product away, whatever T is; its weight is decided by scores and not by age."
+        ),
+    ]
+
+
+def prices() -> list[Formula | Table]:
+    """The multiplies of one layer of each kind on T tokens, from the package."""
+    shapes = {
+        "RNN": RNNShape(channels="d", hidden="d", bias=False),
+        "attention": AttentionShape(width="d"),
+        "the sheet's pooled attention, as written": PooledAttentionShape(
+            width="d", head_width="d", value_width="d", arrangement="plain"
+        ),
+        "the same, sums first": PooledAttentionShape(width="d", head_width="d", value_width="d"),
+    }
+    rows = []
+    for name, shape in shapes.items():
+        cost = price(shape, tokens="n")
+        rows.append([name, big_o(cost.macs).replace("n", "T"), str(cost.depth).replace("n", "T")])
+    return [table(["layer", "multiplies", "steps in sequence"], rows)]
+
+
+def pooled() -> list[Check]:
+    """The sheet's attention in O(T): the same values."""
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(50, 6, generator=generator, dtype=torch.float64)
+    W_q, W_k, W_v = (torch.randn(6, 6, generator=generator, dtype=torch.float64) * 0.3 for _ in range(3))
+    plain, linear = (pooled_attend(x, W_q, W_k, W_v, arrangement=name) for name in ("plain", "linear"))
+    error = (plain - linear).abs().max().item()
+    same = (plain - plain[:1]).abs().max().item() == 0
+    return [
+        Check(
+            "taking Σ_j K x_j first changes nothing but the cost",
+            error < 1e-9,
+            f"largest difference {error:.1e}",
+        ),
+        Check("as printed, y_t does not depend on t", same, "all rows of the output are equal"),
+    ]
+
+
+def measured() -> list[Table | Picture | Prose]:
+    """One layer of each, forward, on this machine."""
+    times: dict[str, list[float]] = {"RNN": [], "attention": []}
+    generator = torch.Generator().manual_seed(0)
+    W_x, W_h = (torch.randn(WIDTH, WIDTH, generator=generator) * WIDTH**-0.5 for _ in range(2))
+    for length in LENGTHS:
+        x = torch.randn(1, length, WIDTH, generator=generator)
+        q = x[:, None]
+        times["RNN"].append(milliseconds(rnn, x, W_x, W_h, budget=0.1))
+        times["attention"].append(milliseconds(attend, q, q, q, Full(), impl="sdpa", budget=0.1))
+    series = {name: (LENGTHS, found) for name, found in times.items()}
+    faster = [n for n, a, b in zip(LENGTHS, times["RNN"], times["attention"], strict=True) if b < a]
+    until = f"up to T = {max(faster):,}" if faster else "at none of these lengths"
+    return [
+        table(
+            ["T", "RNN, ms", "attention, ms"],
+            list(zip(LENGTHS, *times.values(), strict=True)),
+            f"Width {WIDTH}, batch 1:",
+        ),
+        Prose(
+            f"Here attention is faster {until}, although it does more: the RNN must wait for each state "
+            "before the next, and a machine that could do "
+            "many products at once does one small one at a time."
+        ),
+        Picture(
+            "measured",
+            lambda: curves(series, x="T", y="milliseconds", log="xy", title="Fewer flops, more waiting"),
+            "Time against T: the RNN grows with T, attention with T squared from a lower start",
+        ),
+    ]
+
+
+LESSON = Lesson(
+    name="rnn-or-transformer",
+    title="RNN or transformer?",
+    question=(
+        "Unroll a linear RNN, h_t = W_h h_{t−1} + W_x x_t and y_t = W_y h_t. How much of x_1 reaches y_T, in "
+        "it and in attention? What do both cost "
+        "in T, how much of it in sequence, and what would you choose as T → ∞?"
+    ),
+    steps=(
+        "Substitute the state into itself, starting from h_0 = 0.",
+        unrolled,
+        checked,
+        share_of_first,
+        "**Cost.** An RNN step costs the same at every t, so T steps are O(T) — one after another. Attention "
+        "compares all pairs, O(T²), all at once. The "
+        "attention printed on the sheet sums (Q x_t)·(K x_j) over j *before* its softmax, and a sum of "
+        "products with one common factor is the "
+        "product with the sum: Σ_j (Q x_t)·(K x_j) = (Q x_t)·(K Σ_j x_j). So that one is O(T).",
+        prices,
+        pooled,
+        measured,
+        "**As T → ∞.** The RNN has constant cost per token and a state that does not grow, but it must press "
+        "everything into that state, and x_1 fades or explodes. "
+        "Attention keeps everything and pays T per token in time and memory. For T without bound choose what "
+        "is O(T): a recurrence, linear attention, or attention "
+        "with a bounded pattern such as `strided(1024)`; for moderate T on parallel hardware choose "
+        "attention.",
+    ),
+    exercises=(
+        Exercise(
+            name="first",
+            asks="With numbers a for W_h and b for W_x: what is the factor of x_1 in h_T?",
+            formula="a^(T-1) b",
+            domain=Domain("T ≥ 1", {"a": range(-3, 4), "b": range(-2, 3), "T": range(1, 9)}),
+        ),
+        Exercise(
+            name="rnn-growth",
+            asks="How do the multiplies of an RNN of width d grow on T tokens?",
+            formula="T d^2",
+            domain=growth_domain("T", "d"),
+            growth=True,
+        ),
+        Exercise(
+            name="attention-growth",
+            asks="And those of an attention layer?",
+            formula="T d^2 + T^2 d",
+            domain=growth_domain("T", "d"),
+            growth=True,
+        ),
+    ),
+)

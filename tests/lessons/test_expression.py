@@ -1,0 +1,152 @@
+"""The parser of answers: what it reads, what it refuses, and that nothing can hang it."""
+
+import time
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from regard.lessons.checking.evaluate import UndefinedError, approximate, exact, same
+from regard.lessons.checking.expression import LONGEST, Name, Num, Op, names, parse
+from regard.lessons.checking.symbolic import identical, to_sympy
+
+AT = {"n": 7, "t": 3, "w": 4}
+
+
+def value(text, **at):
+    return exact(parse(text, "ntw").node, AT | at)
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("1+2*3", 7),
+        ("2^3^2", 512),
+        ("-n^2", -49),
+        ("(-n)^2", 49),
+        ("2n", 14),
+        ("nt", 21),
+        ("n(n+1)/2", 28),
+        ("(2n-t)(t+1)/2", 22),
+        ("−t²/2 − t/2 + nt + n", 22),
+        ("n**2", 49),
+        ("½n·2", 7),
+        ("⌊n/w⌋", 1),
+        ("⌈n/w⌉", 2),
+        ("floor(n/w)*w + mod(n, w)", 7),
+        ("n % w", 3),
+        ("min(n, t) + max(n, t) - abs(-n)", 3),
+        ("2^-1*2", 1),
+        ("n - t - w", 0),
+        ("n / t / 7", 1 / 3),
+        ("0.5n", 3.5),
+        ("n^0", 1),
+        ("+n", 7),
+    ],
+)
+def test_values(text, wanted):
+    assert float(value(text)) == pytest.approx(float(wanted), abs=0)
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"), [("exp(0)", 1), ("sqrt(49)", 7), ("log(exp(n))", 7), ("e^2*e^-2", 1), ("√4", 2)]
+)
+def test_values_that_are_no_fractions(text, wanted):
+    assert float(approximate(parse(text, "n").node, AT)) == pytest.approx(wanted, abs=1e-40)
+
+
+def test_names_with_numbers_are_one_letter():
+    node = parse("x_1 + x_{2} - x3", ["x1", "x2", "x3"]).node
+    assert names(node) == {"x1", "x2", "x3"}
+
+
+def test_big_o_is_told_apart():
+    assert parse("O(n^2)", "n").growth
+    assert parse("Θ(n)", "n").growth
+    assert not parse("n^2", "n").growth
+    assert parse("O n", ["O", "n"]).node == Op("*", (Name("O"), Name("n")))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "something is missing at the end"),
+        ("n+", "something is missing at the end"),
+        ("(n", "a bracket is not closed"),
+        ("n)", r"did not expect '\)'"),
+        ("q", "'q' is no letter of this question, which has n, t"),
+        ("__import__('os')", "'_' has no meaning here"),
+        ("n.real", "'.' has no meaning here"),
+        ("lambda: n", "'lambda' is no letter"),
+        ("n2", "'n2' is no letter"),
+        ("min(n)", "2 in this bracket, got 1"),
+        ("floor n", "floor needs a bracket"),
+        ("O n", "O needs a bracket"),
+        ("n^65", "powers stop at 64"),
+        ("9" * 31, "more than 30 digits"),
+        ("(" * 60 + "n" + ")" * 60, "more than 40 levels"),
+        ("-" * 60 + "n", "more than 40 levels"),
+        ("n+" * LONGEST, "at most 400 characters"),
+        ("n;t", "';' has no meaning here"),
+        ("n=t", "'=' has no meaning here"),
+    ],
+)
+def test_what_is_refused_says_why(text, message):
+    with pytest.raises(ValueError, match=message):
+        parse(text, "nt")
+
+
+@given(st.text(max_size=60) | st.text(alphabet="nt()+-*/^0123456789 .,|O", max_size=80))
+def test_any_text_is_read_or_refused_at_once(text):
+    start = time.monotonic()
+    try:
+        node = parse(text, "nt").node
+    except ValueError:
+        return
+    with suppress(ArithmeticError):
+        exact(node, {"n": 3, "t": 2})
+    assert time.monotonic() - start < 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "9^64^64",
+        "((((n^64)^64)^64)^64)^64",
+        "2^(n^60)",
+        "n^(t^(n^(t^n)))",
+        "exp(exp(exp(exp(9))))",
+        "e^(9^40)",
+        "(9^60)^(9^60)",
+        "1/(n-n)",
+        "mod(n, 0)",
+        "0^-1",
+        "sqrt(0-1)",
+        "log(0)",
+    ],
+)
+def test_hostile_values_are_undefined_at_once(text):
+    node = parse(text, "nt").node
+    start = time.monotonic()
+    with pytest.raises(UndefinedError):
+        same(node, Num(3), {"n": 3, "t": 2})
+    assert time.monotonic() - start < 1
+
+
+def test_identical_functions():
+    def both(a, b):
+        return identical(parse(a, "nt").node, parse(b, "nt").node)
+
+    assert both("(2n-t)(t+1)/2", "-t^2/2 - t/2 + nt + n") is True
+    assert both("n^2", "n^2 + 1") is False
+    assert both("(n^2-1)/(n-1)", "n+1") is True
+    assert both("floor(n)", "n") is None
+    assert both("(n+t+1)^64*(n-t)^64", "n") is None  # too large to multiply out
+
+
+def test_sympy_values_are_built_and_not_evaluated():
+    assert (
+        str(to_sympy(parse("floor(n/2) + min(n, t)*exp(n) - 1/2", "nt").node))
+        == "exp(n)*Min(n, t) + floor(n/2) - 1/2"
+    )

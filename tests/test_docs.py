@@ -1,0 +1,162 @@
+"""The site: every block runs, links lead somewhere, generated pages are fresh, and nothing is fetched."""
+
+import importlib.util
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from shlex import split
+
+import pytest
+
+from regard.cli.main import main
+from regard.lessons import NAMES, get
+from regard.lessons.render.notebook import notebook
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = sorted(path.relative_to(DOCS) for path in DOCS.rglob("*.md"))
+QUICK = {
+    "draw",
+    "count",
+    "check",
+    "cost",
+    "lesson",
+}  # the verbs that answer in seconds; the others have tests
+
+
+def generated():
+    spec = importlib.util.spec_from_file_location("make_docs", DOCS / "make.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def blocks(page: Path, kind: str) -> list[str]:
+    return re.findall(
+        rf"^```{kind}\n(.*?)^```", (DOCS / page).read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
+    )
+
+
+WITH_CODE = [page for page in PAGES if blocks(page, "python")]
+COMMANDS = sorted(
+    {
+        line.removeprefix("$ ")
+        for page in PAGES
+        for block in blocks(page, "console")
+        for line in block.splitlines()
+        if line.startswith("$ ")
+    }
+)
+
+
+def test_there_are_pages_and_blocks():
+    assert len(PAGES) > 30
+    assert len(WITH_CODE) > 8
+    assert COMMANDS
+
+
+@pytest.mark.parametrize("page", WITH_CODE, ids=str)
+def test_blocks_run_in_order_and_print_what_they_say(page, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {"__name__": "page"}  # a reader types them into one session
+    for block in blocks(page, "python"):
+        exec(compile(block, str(page), "exec"), names)
+        printed = capsys.readouterr().out
+        for said in re.findall(r"print\(.*#.*: (\d+)", block):
+            assert said in printed
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_commands_are_verbs_and_the_quick_ones_run(command, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    tool, verb, *rest = split(command)
+    assert tool == "regard"
+    assert main([verb, "--help"]) == 0
+    if verb in QUICK:
+        assert main([verb, *rest]) == 0, capsys.readouterr().err
+
+
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_links_lead_somewhere(page):
+    text = re.sub(r"```.*?```", "", (DOCS / page).read_text(encoding="utf-8"), flags=re.DOTALL)
+    for picture, link in re.findall(r"(!?)\[[^\]]*\]\(([^)\s]+)\)", text):
+        if link.startswith("http"):
+            assert not picture, f"pictures are not fetched, got {link}"
+            continue
+        assert (DOCS / page).parent.joinpath(link.partition("#")[0]).exists(), link
+
+
+def test_generated_pages_are_fresh():
+    folders = sys.modules
+    generated()
+    for name in ("benchmarks", "recipes", "reference"):
+        for path, text in folders[f"pages.{name}"].pages().items():
+            assert (DOCS / path).read_text(encoding="utf-8") == text, f"{path}: run python docs/make.py"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_lesson_pages_and_notebooks_are_fresh_and_were_run(name):
+    lesson = get(name)
+    page = (DOCS / "lessons" / f"{name}.md").read_text(encoding="utf-8")
+    again = f"run python docs/make.py --lessons {name}"
+    assert page.startswith(f"# {lesson.title}\n\n*{lesson.question}*\n"), again
+    for step in lesson.steps:
+        assert not isinstance(step, str) or step in page, again
+    assert "!!! failure" not in page
+    stored = json.loads((DOCS / "notebooks" / f"{name}.ipynb").read_text(encoding="utf-8"))
+    fresh = [cell.source for cell in notebook(lesson).cells]
+    assert ["".join(cell["source"]) for cell in stored["cells"]] == fresh, again
+    for cell in stored["cells"]:
+        if cell["cell_type"] == "code":
+            assert cell["execution_count"] is not None
+            assert all(output["output_type"] != "error" for output in cell["outputs"])
+
+
+def test_numbers_of_the_benchmark_page_are_those_of_the_files():
+    page = (DOCS / "benchmarks.md").read_text(encoding="utf-8")
+    for path in (ROOT / "benchmarks" / "results").glob("*.json"):
+        found = json.loads(path.read_text(encoding="utf-8"))
+        if isinstance(found, dict) and {"machine", "rows"} <= set(found):
+            assert f"`{path.name}`" in page
+            assert found["machine"]["date"] in page
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    pytest.importorskip("mkdocs")
+    out = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(out)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return out
+
+
+def test_the_site_builds_and_fetches_nothing(site):
+    pages = list(site.rglob("*.html"))
+    assert len(pages) > 30
+    fetched = re.compile(
+        r"<(?:script|link|img|iframe|source)\b[^>]*?(?:src|href)=\"?(?:https?:)?//[^>]*", re.IGNORECASE
+    )
+    for page in pages:
+        assert fetched.findall(page.read_text(encoding="utf-8")) == [], page.name
+    for sheet in site.rglob("*.css"):
+        assert re.findall(r"url\(\s*['\"]?(?:https?:)?//", sheet.read_text(encoding="utf-8")) == [], (
+            sheet.name
+        )
+
+
+def test_every_picture_of_the_site_is_there_and_has_words(site):
+    for page in site.rglob("*.html"):
+        for tag in re.findall(r"<img\b[^>]*>", page.read_text(encoding="utf-8")):
+            source = re.search(r"src=\"?([^\"\s>]+)", tag)
+            assert source is not None
+            folder = (
+                site if source[1].startswith("/") else page.parent
+            )  # the page of errors starts at the root
+            file = folder / source[1].removeprefix("/")
+            assert source[1].startswith("data:") or file.exists(), (page.name, source[1])
+            assert "alt=" in tag, (page.name, tag)
