@@ -91,7 +91,7 @@ def test_texts_and_what_predicting_them_says(tmp_path):
     assert "windows of 15 tokens" in long.notice
     assert short.label in ("negative", "positive")
     for empty in ("", "  ", "<br/>"):
-        with pytest.raises(ValueError, match="must have something in it"):
+        with pytest.raises(ValueError, match="must hold something to read"):
             predict(run, [empty])
     assert evaluate(tmp_path, device="cpu") == pytest.approx(run.description["scores"], abs=1e-5)
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
 from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from regard.probe.page import STYLE as PROBE
 
 
 @dataclass(frozen=True)
@@ -20,44 +25,51 @@ class Section:
     data: dict[str, Any] = field(default_factory=dict)
 
 
-STYLE = """
-:root { --ink: #1a1f2b; --quiet: #5a6374; --paper: #fbfbf9; --card: #ffffff; --line: #dfe3ea;
-  --accent: #1f3a6e }
-@media (prefers-color-scheme: dark) {
-  :root { --ink: #e8eaf0; --quiet: #a3abbb; --paper: #14171e; --card: #1c212b; --line: #303847;
-    --accent: #9db7ee }
-}
-* { box-sizing: border-box }
-body { margin: 0; background: var(--paper); color: var(--ink); line-height: 1.6;
-  font: 17px/1.6 Charter, "Bitstream Charter", "Sitka Text", Cambria, Georgia, serif }
-main { max-width: 68rem; margin: 0 auto; padding: 3rem 1.5rem 5rem }
-h1 { font-size: 2.2rem; line-height: 1.2; margin: 0 0 .3rem }
-h2 { font-size: 1.45rem; margin: 3.2rem 0 .6rem; padding-top: 1.2rem; border-top: 1px solid var(--line) }
-h3 { font-size: 1.15rem; margin: 0 0 .4rem }
-p { margin: 0 0 .9rem; max-width: 42rem }
-.quiet, figcaption { color: var(--quiet) }
-code, .number { font-family: ui-monospace, "SF Mono", Menlo, Consolas, monospace; font-size: .88em }
-pre { margin: 0; font-size: .8rem; padding: .7rem .9rem; overflow-x: auto; background: var(--card);
-  border: 1px solid var(--line); border-radius: 8px }
-.cards { display: grid; gap: 1.4rem; margin: 1.4rem 0;
-  grid-template-columns: repeat(auto-fit, minmax(min(20rem, 100%), 1fr)) }
-.card { background: var(--card); border: 1px solid var(--line); border-radius: 12px; padding: 1.2rem }
-.card svg { width: 100%; height: auto; display: block; margin: 0 0 1rem }
-.formula { color: var(--accent); font-size: 1.06rem }
-.scroll { overflow-x: auto }
-table { border-collapse: collapse; margin: 1.2rem 0; min-width: 36rem }
-th, td { text-align: right; padding: .45rem .9rem; border-bottom: 1px solid var(--line); white-space: nowrap }
-th { font-weight: 600; color: var(--quiet); font-size: .9rem }
-th:first-child, td:first-child { text-align: left; padding-left: 0 }
-td { font-variant-numeric: tabular-nums }
+STYLE = f"""{PROBE}
+h2 {{ scroll-margin-top: 1rem }}
+h3 {{ margin-top: 1.6rem }}
+.card h3 {{ margin-top: 0 }}
+nav {{ display: flex; flex-wrap: wrap; gap: .3rem 1.3rem; margin: 1rem 0 0 }}
+a {{ color: var(--accent); text-underline-offset: .2em }}
+code, pre {{ font-family: ui-monospace, "SF Mono", Menlo, Consolas, monospace }}
+code {{ font-size: .86em; overflow-wrap: anywhere }}
+pre {{ margin: .6rem 0; font-size: .8rem; line-height: 1.5; padding: .7rem .9rem; overflow-x: auto;
+  background: var(--card); border: 1px solid var(--line); border-radius: 8px }}
+.card pre {{ background: var(--paper) }}
+pre.said {{ white-space: pre-wrap; overflow-wrap: anywhere; font-size: .86rem; margin: .5rem 0 0 }}
+pre.said b {{ color: var(--quiet); font-weight: 600 }}
+.card > svg {{ width: 100%; height: auto; display: block; margin: 0 0 1rem }}
+.cards.three {{ grid-template-columns: repeat(auto-fit, minmax(min(18rem, 100%), 1fr)) }}
+.formula {{ color: var(--accent); font-size: 1.06rem }}
+.plots {{ display: grid; gap: 1rem 2rem; margin: 1rem 0;
+  grid-template-columns: repeat(auto-fit, minmax(min(24rem, 100%), 1fr)) }}
+.plots svg, .plot svg {{ width: 100%; max-width: 34rem; height: auto; display: block }}
+.tiles {{ display: grid; gap: 1rem; margin: 1.4rem 0;
+  grid-template-columns: repeat(auto-fit, minmax(min(13rem, 100%), 1fr)) }}
+.tile {{ background: var(--card); border: 1px solid var(--line); border-radius: 12px; padding: .8rem 1rem;
+  line-height: 1.35; font-size: .92rem }}
+.tile b {{ display: block; font-size: 1.7rem; line-height: 1.3; font-variant-numeric: tabular-nums }}
+.bill td:first-child {{ white-space: nowrap }}
+.read {{ margin: 1.2rem 0 2rem }}
+.scroll {{ overflow-x: auto }}
+.scroll table {{ margin: 1rem 0 }}
+.scroll th, .scroll td {{ text-align: right; padding: .45rem .9rem; white-space: nowrap }}
+.scroll th:first-child, .scroll td:first-child {{ text-align: left; padding-left: 0 }}
+@media (max-width: 40rem) {{
+  .scroll table {{ font-size: .88rem }}
+  .scroll th, .scroll td {{ padding: .4rem .5rem }}
+}}
+.scroll.words-first td:first-child {{ white-space: normal; min-width: 13rem; overflow-wrap: normal }}
 """
 
 
-def page(title: str, sections: Iterable[Section]) -> str:
-    """The whole page."""
+def page(title: str, sections: Sequence[Section], *, under: str = "", first: str = "") -> str:
+    """The whole page: a line `under` its title, the HTML `first`, links to the sections, the sections."""
     body = "\n".join(
-        f"<section>\n<h2>{escape(part.title)}</h2>\n{part.html}\n</section>" for part in sections
+        f'<section>\n<h2 id="{anchor(part.title)}">{escape(part.title)}</h2>\n{part.html}\n</section>'
+        for part in sections
     )
+    links = "\n".join(f'<a href="#{anchor(part.title)}">{escape(part.title)}</a>' for part in sections)
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -70,7 +82,11 @@ def page(title: str, sections: Iterable[Section]) -> str:
 <body>
 <main>
 <h1>{escape(title)}</h1>
-<p class="quiet">Sequence models you can see, count and run.</p>
+<p class="quiet">{escape(under)}</p>
+{first}
+<nav>
+{links}
+</nav>
 {body}
 </main>
 </body>
@@ -78,9 +94,45 @@ def page(title: str, sections: Iterable[Section]) -> str:
 """
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table whose first column names the row."""
+def anchor(title: str) -> str:
+    """A title as the name of a place on the page.
+
+    >>> anchor("What they cost at 65,536 tokens")
+    'what-they-cost-at-65-536-tokens'
+    """
+    return "-".join(re.findall(r"[a-z0-9]+", title.lower()))
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, kind: str = "") -> str:
+    """A table whose first column names the row; `kind` "words-first" lets that column wrap."""
     top = "".join(f"<th>{escape(cell)}</th>" for cell in head)
     body = "\n".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
     inner = f"<thead><tr>{top}</tr></thead>\n<tbody>\n{body}\n</tbody>"
-    return f'<div class="scroll"><table>\n{inner}\n</table></div>'
+    return f'<div class="{f"scroll {kind}".strip()}"><table>\n{inner}\n</table></div>'
+
+
+def percent(share: float, digits: int = 1) -> str:
+    """A share in percent, which no line end parts from its sign.
+
+    >>> percent(0.9714).split()
+    ['97.1', '%']
+    """
+    return f"{100 * share:.{digits}f}\N{NO-BREAK SPACE}%"
+
+
+def listed(head: Sequence[str], rows: Iterable[Sequence[str]], *, wrap: bool = False) -> Table:
+    """The same table for the terminal; `wrap` lets its first column wrap."""
+    out = Table(box=None, padding=(0, 2, 0, 0))
+    for i, name in enumerate(head):
+        out.add_column(name, justify="right" if i else "left", no_wrap=bool(i) or not wrap)
+    for row in rows:
+        out.add_row(*map(Text, row))
+    return out
+
+
+def described(rows: Iterable[tuple[str, str]]) -> Table:
+    """Names and what is to be said of them, for the terminal."""
+    out = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
+    for row in rows:
+        out.add_row(*map(Text, row))
+    return out

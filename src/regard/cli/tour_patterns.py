@@ -10,7 +10,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from regard.cli.page import Section, table
+from regard.cli.page import Section, listed, table
 from regard.pattern import Causal, Full, Pattern, Strided, Windowed
 from regard.pattern.picture import percent
 from regard.pattern.summary import summarise
@@ -68,7 +68,7 @@ def lecture_patterns() -> Section:
         laws.add_column(head)
     for name, pattern, _ in LECTURES:
         laws.add_row(name.lower(), Text(str(summarise(pattern, SMALL).letters)))
-    html = f"<p>{intro}</p>\n" + '<div class="cards">\n' + "\n".join(cards) + "\n</div>"
+    html = f"<p>{intro}</p>\n" + '<div class="cards three">\n' + "\n".join(cards) + "\n</div>"
     return Section("Who may look at whom", html, [intro, Columns(panels), laws], data)
 
 
@@ -94,16 +94,14 @@ def prices() -> Section:
         for part in found
     ]
     head = ["pattern", "pairs", "of n²", "fewer", "keys kept"]
-    terminal = Table(box=None, padding=(0, 2, 0, 0))
-    for i, name in enumerate(head):
-        terminal.add_column(name, justify="right" if i else "left")
-    for row in rows:
-        terminal.add_row(*row)
     more = (
         "Patterns combine with &amp;, | and ~, and the result is drawn and counted in the same way. Try "
         '<code>regard count "strided(1023) | global(4) &amp; causal" -n 64k --formula</code>.'
     )
     html = f"<p>{intro}</p>\n{table(head, rows)}\n<p>{more}</p>"
     return Section(
-        f"What they cost at {LONG:,} tokens", html, [intro, terminal], {p.pattern: p.as_dict() for p in found}
+        f"What they cost at {LONG:,} tokens",
+        html,
+        [intro, listed(head, rows)],
+        {p.pattern: p.as_dict() for p in found},
     )

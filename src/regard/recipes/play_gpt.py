@@ -3,7 +3,7 @@
 Command: regard train play-gpt
 Hardware: two CPU cores
 Minutes: about 1
-Score: measured: 1.94 bits per character after 450 steps of the same kind, on two CPU cores
+Score: measured: 2.00 bits per held-out character, on one CPU core
 """
 
 from __future__ import annotations

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import html
-import re
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
 
 from regard.data import Augment, Tokenizer
-from regard.errors import need
-
-MODES = {1: "L", 3: "RGB"}
+from regard.probe import clean, read_image
 
 
 @dataclass(frozen=True)
@@ -59,63 +54,22 @@ def predict(run: Trained, inputs: list[str]) -> list[Prediction]:
     raise ValueError(f"predict needs a classifier of images or texts, this model is for {kind}{hint}")
 
 
-def read_image(path: str | Path, shape: tuple[int, int, int]) -> tuple[Tensor, str | None]:
-    """An image file as uint8 (channels, rows, cols), with a notice where it had to be changed."""
-    pictures = need("PIL.Image", "data")
-    channels, rows, cols = shape
-    try:
-        with pictures.open(path) as file:
-            file.load()
-            picture = file.copy()
-    except FileNotFoundError as error:
-        raise ValueError(f"{path} is not there") from error
-    except (OSError, ValueError, SyntaxError, pictures.DecompressionBombError) as error:
-        raise ValueError(f"{path} is no image that can be read: {error}") from error
-    done = []
-    if "A" in picture.getbands() or "transparency" in picture.info:
-        ground = pictures.new("RGBA", picture.size, "white")
-        picture = pictures.alpha_composite(ground, picture.convert("RGBA")).convert("RGB")
-        done.append("put on white")
-    if picture.mode != MODES[channels]:
-        if picture.mode not in ("RGB", "P"):
-            done.append(f"turned from {picture.mode} to {MODES[channels]}")
-        elif channels == 1:
-            done.append("turned to grey")
-        picture = picture.convert(MODES[channels])
-    if picture.size != (cols, rows):
-        done.append(f"resized from {picture.size[0]}×{picture.size[1]} to {cols}×{rows} pixels")
-        picture = picture.resize((cols, rows), pictures.Resampling.LANCZOS)
-    flat = torch.frombuffer(bytearray(picture.tobytes()), dtype=torch.uint8)
-    return flat.view(rows, cols, channels).permute(2, 0, 1).contiguous(), ", ".join(done) or None
-
-
 @torch.no_grad()
 def _image(run: Trained, path: str) -> Prediction:
     channels, rows, cols = run.description["image"]
-    image, notice = read_image(path, (channels, rows, cols))
+    read = read_image(path, (rows, cols), channels)
     classes, mean, std = (run.description[name] for name in ("classes", "mean", "std"))
     normal = Augment(classes=len(classes), mean=tuple(mean), std=tuple(std))
     device = next(run.model.parameters()).device
-    chances = run.model(normal.normalise(image[None].to(device))).softmax(1)[0]
-    return _prediction(path, classes, chances, notice)
-
-
-def cleaned(text: str) -> str:
-    """A text without tags, with entities as the characters they mean.
-
-    >>> cleaned("Great!<br /><br />Tom &amp; Jerry")
-    'Great! Tom & Jerry'
-    """
-    return " ".join(html.unescape(re.sub(r"<[^<>]{0,200}>", " ", text)).split())
+    chances = run.model(normal.normalise(read.picture[None].to(device))).softmax(1)[0]
+    return _prediction(path, classes, chances, ", ".join(read.notices) or None)
 
 
 @torch.no_grad()
 def _text(run: Trained, text: str) -> Prediction:
     """The mean over windows of the context where a text is longer than that."""
-    if not isinstance(text, str) or not (clean := cleaned(text)):
-        raise ValueError(f"a text must have something in it, got {text!r}")
     assert run.tokenizer is not None
-    ids = run.tokenizer.encode(clean)
+    ids = run.tokenizer.encode(clean(text))
     if not ids or all(i == run.tokenizer.unk for i in ids):
         raise ValueError(f"no word of this text is known to the model: {text[:60]!r}")
     start = [] if run.tokenizer.start is None else [run.tokenizer.start]

@@ -1,0 +1,139 @@
+"""The runs of the tour: trained anew or taken up again, in folders that only a tour may clear."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from regard import recipes
+from regard.cost.report import about
+from regard.train import Recipe, Result, Run, load_run, override, read_recipe, train
+from regard.train.folder import RECIPE, SUMMARY
+from regard.train.metrics import Row, read_rows
+from regard.train.progress import duration
+
+MARK = "tour.json"  # says that a folder is a tour's, so that its old runs may go
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A finished run: its recipe and the command that repeats it, its result, its record, its model."""
+
+    recipe: Recipe
+    command: str
+    result: Result
+    rows: list[Row]
+    run: Run
+    reused: bool
+
+    @property
+    def seconds(self) -> float:
+        """All that the run took."""
+        return sum(self.result.seconds.values())
+
+
+@dataclass(frozen=True)
+class Bill:
+    """What a run cost: operations of one training step, multiplies and adds, and how a step was counted."""
+
+    parameters: int
+    step: int
+    steps: int
+    counted: str
+
+    @property
+    def total(self) -> int:
+        """Operations of the whole training."""
+        return self.step * self.steps
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything, for machines."""
+        return {
+            "parameters": self.parameters,
+            "flops_per_step": self.step,
+            "steps": self.steps,
+            "flops": self.total,
+            "counted": self.counted,
+        }
+
+
+@dataclass
+class Workshop:
+    """Where the tour trains, and what it has trained so far."""
+
+    out: Path
+    reuse: bool = False
+    steps: int | None = None
+    quiet: bool = False
+    bills: dict[str, tuple[Trained, Bill]] = field(default_factory=dict)
+
+    def begin(self) -> None:
+        """Claim the folder, unless it holds runs that no tour made."""
+        runs = self.out / "runs"
+        if not (self.out / MARK).exists() and runs.exists() and any(runs.iterdir()):
+            raise ValueError(f"{runs} holds runs that no tour made; choose another --out")
+        runs.mkdir(parents=True, exist_ok=True)
+        (self.out / MARK).write_text('{"made by": "regard tour"}\n', encoding="utf-8")
+
+    def train(self, name: str, settings: Sequence[str] = ()) -> Trained:
+        """Train by a recipe with these settings; or reuse what an earlier tour finished, if asked to."""
+        changed = [*settings, *([] if self.steps is None else [f"steps={self.steps}"])]
+        recipe, folder = override(recipes.get(name), changed), self.out / "runs" / name
+        done = self.reuse and (folder / SUMMARY).exists() and read_recipe(folder) == recipe
+        if done:
+            result = Result(**json.loads((folder / SUMMARY).read_text(encoding="utf-8")))
+        else:
+            going = self.reuse and (folder / RECIPE).exists()
+            if not going:
+                _clear(folder)
+            result = train(recipe, folder, device="cpu", resume=going, quiet=self.quiet)
+        command = " ".join(["regard train", name, *(f"--set {one}" for one in changed)])
+        return Trained(recipe, command, result, read_rows(folder), load_run(folder), done)
+
+
+def _clear(folder: Path) -> None:
+    """Take an old run away, in one step: killed halfway, nothing half cleared looks like a run."""
+    for rest in folder.parent.glob(".old-*"):
+        shutil.rmtree(rest, ignore_errors=True)
+    if folder.exists():
+        old = folder.with_name(f".old-{uuid4().hex}")
+        folder.rename(old)
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def bill_rows(trained: Trained, bill: Bill) -> list[tuple[str, str]]:
+    """What a run cost, in words."""
+    times = trained.result.seconds
+    spent = ", ".join(f"{name} {duration(times[name])}" for name in times)
+    when = " in an earlier tour" if trained.reused else ""
+    return [
+        ("parameters", f"{bill.parameters:,}"),
+        ("one training step", f"{short(bill.step)} flops, {bill.counted}"),
+        (f"all {bill.steps:,} steps", f"{short(bill.total)} flops"),
+        ("time", f"{duration(trained.seconds)}{when} ({spent})"),
+    ]
+
+
+def bill_html(trained: Trained, bill: Bill, use: str) -> str:
+    """The bill, and the commands that repeat the run and use its model."""
+    rows = "".join(f"<tr><td>{escape(a)}</td><td>{escape(b)}</td></tr>" for a, b in bill_rows(trained, bill))
+    return (
+        f'<h3>What it cost</h3>\n<table class="bill"><tbody>{rows}</tbody></table>\n'
+        f'<p class="quiet">To repeat it alone, and to use what was trained here:</p>\n'
+        f"<pre>{escape(trained.command)}\n{escape(use)}</pre>"
+    )
+
+
+def short(count: int) -> str:
+    """A count in short.
+
+    >>> short(272_298_589_184), short(640)
+    ('272.3 G', '640')
+    """
+    return about(count) or f"{count:,}"
