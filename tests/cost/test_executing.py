@@ -1,6 +1,7 @@
 """What `executed` sees: torch's own operations, foreign attention, and what it does not know."""
 
 import sys
+import warnings
 
 import pytest
 import torch
@@ -125,7 +126,8 @@ def test_flex_attention():
     flex = pytest.importorskip("torch.nn.attention.flex_attention")
     x = torch.randn(1, 2, 16, 8)
     mask = flex.create_block_mask(lambda b, h, q, k: q >= k, 1, 1, 16, 16, device="cpu", BLOCK_SIZE=16)
-    with pytest.warns(UserWarning, match="flex_attention called without torch.compile"):
+    with warnings.catch_warnings():  # torch says once in a process that this is slow
+        warnings.filterwarnings("ignore", message="flex_attention called without torch.compile")
         ran = executed(flex.flex_attention, x, x, x, block_mask=mask)
     check(ran, attention_counts(136, 16, 2, 8, 8))
 

@@ -163,5 +163,7 @@ class _Parser:
         left = max(0, self.start - 60)
         shown = self.text[left : left + 80].replace("\n", " ")
         caret = " " * (self.start - left) + "^"
-        names = ", ".join(sorted(Atom.registry))
+        # What other folders add, such as a layer's own kind, is read but not advertised here.
+        own = (name for name, kind in Atom.registry.items() if kind.__module__.startswith("regard.pattern."))
+        names = ", ".join(sorted(own))
         raise ValueError(f"{what}\n  {shown}\n  {caret}\npatterns: {names}")
