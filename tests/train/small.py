@@ -101,6 +101,11 @@ def plain(**changes: object) -> Recipe:
     return replace(recipe, task=task, **changes)
 
 
+def muon(**changes: object) -> Recipe:
+    """The same with Muon, whose products of whole matrices meet sharded ones."""
+    return plain(optimizer=Muon(lr=0.01, adam=AdamW(lr=1e-3)), **changes)
+
+
 def words(**changes: object) -> Recipe:
     """Padded dialogues, whose parts hold different numbers of targets."""
     recipe = language(batch=24, steps=6, save_every=3)

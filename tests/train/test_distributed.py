@@ -55,7 +55,7 @@ def losses(folder):
 
 @pytest.mark.parametrize(
     ("world", "kind", "sharding"),
-    [(2, "plain", "replicate"), (3, "words", "replicate"), (2, "plain", "shard")],
+    [(2, "plain", "replicate"), (3, "words", "replicate"), (2, "muon", "shard")],
 )
 def test_the_same_batch_gives_the_same_losses(world, kind, sharding, tmp_path):
     train(getattr(small, kind)(), tmp_path / "one", quiet=True, device="cpu")

@@ -205,5 +205,5 @@ def test_images_are_predicted(tmp_path):
     right.write_bytes(b"no picture at all")
     with pytest.raises(ValueError, match="is no image that can be read"):
         predict(run, [str(right)])
-    with pytest.raises(ValueError, match="nowhere.png cannot be read"):
+    with pytest.raises(ValueError, match=r"nowhere\.png cannot be read"):
         predict(run, ["nowhere.png"])
