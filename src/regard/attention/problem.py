@@ -26,8 +26,9 @@ class Problem:
     @property
     def sizes(self) -> tuple[int, int, int, int, int]:
         """B, H, G, N, M."""
-        B, H, N, _ = self.query.shape
-        return B, H, self.key.shape[1], N, self.key.shape[2]
+        # As numbers: under torch.jit.trace, which some counters use, a size is a tensor.
+        B, H, N, _ = map(int, self.query.shape)
+        return B, H, int(self.key.shape[1]), N, int(self.key.shape[2])
 
     @property
     def plain(self) -> bool:
@@ -68,7 +69,7 @@ def check(
     shapes = f"query {tuple(query.shape)}, key {tuple(key.shape)}, value {tuple(value.shape)}"
     if not query.ndim == key.ndim == value.ndim == 4:
         raise ValueError(f"query, key and value must have 4 axes (batch, heads, length, width), got {shapes}")
-    (B, H, N, D), (G, M) = query.shape, key.shape[1:3]
+    (B, H, N, D), (G, M) = map(int, query.shape), map(int, key.shape[1:3])
     if key.shape[0] != B or value.shape[0] != B:
         raise ValueError(f"query, key and value must have one batch size, got {shapes}")
     if key.shape[3] != D:
