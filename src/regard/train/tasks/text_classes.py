@@ -151,7 +151,9 @@ class TextTask:
             tokens, _ = self.held.rows(torch.tensor([i], device=self.device))
             chances = model(tokens).float().softmax(1)[0]
             best = int(chances.argmax())
-            text = " ".join(self.tokenizer.decode(tokens[0].tolist()).split())
+            marks = (self.tokenizer.start, self.tokenizer.pad)
+            ids = [token for token in tokens[0].tolist() if token not in marks]
+            text = " ".join(self.tokenizer.decode(ids).split())
             right = "" if best == int(self.held_labels[i]) else " (wrong)"
             lines.append(f"{self.classes[best]} {float(chances[best]):.0%}{right}: {text[:100]}")
         return "\n".join(lines)
