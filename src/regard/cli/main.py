@@ -22,6 +22,7 @@ from regard.cli.lesson import lesson
 from regard.cli.look import look
 from regard.cli.predict import predict
 from regard.cli.runs import runs
+from regard.cli.studio import studio
 from regard.cli.tour import tour
 from regard.cli.train import train
 
@@ -44,6 +45,7 @@ app.command()(runs)
 app.command()(export)
 app.command()(lesson)
 app.command()(check)
+app.command()(studio)
 app.command()(tour)
 app.command()(bench)
 

@@ -1,0 +1,232 @@
+"""Patterns: type one or move a slider, and the grid, the count and the formula follow."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import isqrt, lcm
+from typing import Any
+
+from regard.errors import need
+from regard.pattern import Pattern, parse
+from regard.pattern.notation import Written, write
+from regard.pattern.picture import percent
+from regard.pattern.svg import svg
+from regard.studio import limits, show
+from regard.studio.controls import FAST, slider
+from regard.studio.shelf import Shelf
+
+gr: Any = need("gradio", "studio")
+
+TYPED = "as typed"
+KINDS = {
+    "strided, t back": "strided({t})",
+    "windowed, w wide": "windowed({w})",
+    "autoregressive": "causal",
+    "everything": "full",
+    "strided and w globals": "strided({t}) | global({w}) & causal",
+    "dilated, every other": "dilated({t}, 2)",
+    "sparse, strided": "sparsestrided({t})",
+    "sparse, fixed": "sparsefixed({t}, 1)",
+    "blocks, not causal": "blocks({w})",
+    "prefix of w": "prefix({w})",
+    "image neighbours": "neighbourhood({rows}, {cols}, {t})",
+    "image rows and columns": "axial({rows}, {cols})",
+    TYPED: "",
+}
+FIRST, SECOND = "strided, t back", "windowed, w wide"
+START = {"t": 5, "w": 8, "n": 24}
+
+
+class Quick:
+    """A pattern for drawing: all of it, but a formula only if that was worked out before.
+
+    A picture writes the formula under the grid, and that may take seconds; here it has a place of its own.
+    """
+
+    def __init__(self, pattern: Pattern) -> None:
+        self._pattern = pattern
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._pattern, name)
+
+    def __str__(self) -> str:
+        return str(self._pattern)
+
+    def formula(self, symbolic: bool = False) -> Any:
+        """None here."""
+        raise ValueError("left out of the picture")
+
+
+def read(text: object) -> Pattern:
+    """The pattern of a text, within what can be counted while somebody waits."""
+    pattern = parse(limits.text("a pattern", text, limits.EXPRESSION))
+    count = len(pattern.atoms())
+    if count > limits.VALUES:
+        raise ValueError(f"a pattern may have at most {limits.VALUES} single values here, got {count}")
+    return pattern
+
+
+def expression(kind: str, t: object, w: object, n: object) -> str:
+    """The text that a choice and the sliders stand for.
+
+    >>> expression("image rows and columns", 1, 1, 24)
+    'axial(4, 6)'
+    """
+    if KINDS.get(kind, "") == "":
+        raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {str(kind)[:60]!r}")
+    length = limits.whole("n", n, 1, limits.LENGTH)
+    rows = next(r for r in range(isqrt(length), 0, -1) if length % r == 0)
+    values = {"t": limits.whole("t", t, 1, 4096), "w": limits.whole("w", w, 1, 4096)}
+    return KINDS[kind].format(**values, rows=rows, cols=length // rows)
+
+
+@lru_cache(maxsize=256)
+def drawn(pattern: Pattern, n: int) -> str:
+    """Picture, exact numbers, the line of Python and the file."""
+    pattern.resolve(n)
+    pairs, tile = pattern.pairs(n), 128 if n >= 1024 else 16
+    tiles, kept = pattern.tiles(n, size=tile), pattern.keys_kept()
+    many = tiles.shape[0] * tiles.shape[1]
+    empty = many - tiles.full - tiles.partial
+    rows = [
+        ("pairs", f"{pairs:,} of {n * n:,}"),
+        ("share of n²", percent(pairs / (n * n)) + (f", {n * n / pairs:,.3g}× fewer" if pairs else "")),
+        (
+            f"{many:,} tiles of {tile}×{tile}",
+            f"{tiles.full:,} full, {tiles.partial:,} partial, {empty:,} empty",
+        ),
+        ("keys kept when decoding", "all of them" if kept is None else f"{kept:,} at most"),
+    ]
+    kinds = {type(atom) for atom in pattern.atoms()}
+    homes = {kind.__name__: _home(kind.__module__) for kind in sorted(kinds, key=lambda kind: kind.__name__)}
+    load = "; ".join(
+        f"from {home} import {', '.join(name for name, own in homes.items() if own == home)}"
+        for home in sorted(set(homes.values()))
+    )
+    line = f"{load}; pattern = {pattern!r}; pattern.pairs({n})"
+    whole = svg(Quick(pattern), n, n)  # type: ignore[arg-type]
+    label = f'<h3 class="pattern">{show.escape(str(pattern))}, n = {n:,}</h3>'
+    return (
+        f'{label}<div class="picture">{show.themed(whole)}</div>{show.numbers(rows)}'
+        f"{show.copied(line)}{show.kept(whole, 'pattern.svg')}"
+    )
+
+
+def _home(module: str) -> str:
+    """Where a pattern is imported from: the package, unless another folder brings it."""
+    return "regard.pattern" if module.startswith("regard.pattern.") else module
+
+
+@lru_cache(maxsize=256)
+def formula(pattern: Pattern, n: int) -> str:
+    """The closed form, in numbers and, for a single value, in letters."""
+    pattern.resolve(n)
+    single = pattern.atoms() == [pattern]
+    period = lcm(*(atom.period for atom in pattern.atoms()))
+    settles = sum(max(atom.horizon[i] for atom in pattern.atoms()) for i in range(2))
+    if not single and (period > limits.PERIOD or settles > 4096):
+        why = f"it repeats after {period:,} and settles after {settles:,} positions; formula() takes the time"
+        return show.numbers([("formula", f"not worked out here: {why}")])
+    try:
+        found = [("formula", write(pattern.formula()))]
+        if single and (letters := write(pattern.formula(symbolic=True))) != found[0][1]:
+            found.append(("in letters", letters))
+    except ValueError as error:
+        return show.numbers([("formula", f"none: {error}")])
+    return show.numbers([(name, _lines(written)) for name, written in found])
+
+
+def _lines(written: Written) -> str:
+    cases = [f"{value} {condition}".strip() for value, condition in written.cases]
+    more = f" … and {len(cases) - 6} more cases" if len(cases) > 6 else ""
+    return ", ".join(cases[:6]) + more + "".join(f"; {letter}" for letter in written.where)
+
+
+def answer(text: object, n: object) -> str:
+    """The picture and the numbers, or what is wrong with the question."""
+    try:
+        return drawn(read(text), limits.whole("n", n, 1, limits.LENGTH))
+    except ValueError as error:
+        return show.fault(error)
+
+
+def closed(text: object, n: object) -> str:
+    """The formula, or nothing where the picture says what is wrong."""
+    try:
+        return formula(read(text), limits.whole("n", n, 1, limits.LENGTH))
+    except ValueError:
+        return ""
+
+
+def slide(kind: str, t: object, w: object, n: object, typed: str) -> tuple[str, str]:
+    """The text after a slider moved, and its picture."""
+    try:
+        text = typed if kind == TYPED else expression(kind, t, w, n)
+    except ValueError as error:
+        return typed, show.fault(error)
+    return text, answer(text, n)
+
+
+def length(slider: object, typed: object) -> object:
+    """The length that counts: the typed one, such as 4096 or 64k, where there is one.
+
+    >>> length(24, ""), length(24, "64k"), length(24, "many")
+    (24, 65536, 'many')
+    """
+    text = str(typed or "").replace(",", "").strip().lower()
+    if not text:
+        return slider
+    number = text.removesuffix("k")
+    return (
+        int(number) * (1024 if text.endswith("k") else 1)
+        if number.isdecimal() and len(number) < 10
+        else typed
+    )
+
+
+def build(shelf: Shelf) -> None:
+    """Lay the room out."""
+    gr.HTML(
+        show.note("Who may look at whom. Filled squares are keys that a query sees; every number is exact.")
+    )
+    with gr.Row(elem_classes="bar-row"):
+        n = slider(2, 256, START["n"], step=1, label="n, positions", scale=3, min_width=220)
+        big = gr.Textbox(
+            "", label="or a larger n", placeholder="4096, 64k", max_length=12, min_width=120, elem_id="big"
+        )
+        compare = gr.Checkbox(False, label="compare with a second", min_width=210, elem_id="compare")
+    with gr.Row(equal_height=False):
+        with gr.Column(min_width=300):
+            _side("a", FIRST, n, big)
+        with gr.Column(min_width=300, visible=False) as other:
+            _side("b", SECOND, n, big)
+    compare.input(lambda on: gr.update(visible=bool(on)), compare, other, show_progress="hidden")
+
+
+def _side(name: str, kind: str, n: Any, big: Any) -> None:
+    text = expression(kind, START["t"], START["w"], START["n"])
+    with gr.Row(elem_classes="bar-row"):
+        pick = gr.Dropdown(list(KINDS), value=kind, label="pattern", elem_id=f"kind-{name}", min_width=210)
+        t = slider(1, 64, START["t"], step=1, label="t", elem_id=f"t-{name}", min_width=135)
+        w = slider(1, 64, START["w"], step=1, label="w", elem_id=f"w-{name}", min_width=135)
+    hint = "combine with & | ~ and brackets: windowed(8) | global(2) & causal"
+    typed = gr.Textbox(text, label="expression", info=hint, elem_id=f"text-{name}", max_lines=4)
+    picture = gr.HTML(answer(text, START["n"]), elem_id=f"picture-{name}")
+    closing = gr.HTML(closed(text, START["n"]), elem_id=f"formula-{name}")
+
+    def slid(kind: str, t: object, w: object, n: object, big: object, typed: str) -> tuple[str, str]:
+        return slide(kind, t, w, length(n, big), typed)
+
+    def wrote(kind: str, t: object, w: object, n: object, big: object, typed: str) -> tuple[Any, str]:
+        at = length(n, big)
+        own = kind != TYPED and slide(kind, t, w, at, "")[0] == typed
+        return gr.skip() if own else TYPED, answer(typed, at)
+
+    # Gradio's `input` of a text does not come when something is pasted or cut; `change` does, and also when
+    # a slider wrote the text.
+    given = [pick, t, w, n, big, typed]
+    sources = [pick.input, t.input, w.input, n.input, big.change]
+    moved = gr.on(sources, slid, given, [typed, picture], **FAST)
+    changed = typed.change(wrote, given, [pick, picture], **FAST)
+    for event in (moved, changed):
+        event.then(lambda text, n, big: closed(text, length(n, big)), [typed, n, big], closing, **FAST)

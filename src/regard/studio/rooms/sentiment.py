@@ -1,0 +1,133 @@
+"""Sentiment: a verdict while you type, the words that made it, and what it would be without each of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from regard.errors import need
+from regard.probe import text_html
+from regard.probe.images import percent
+from regard.studio import limits, show
+from regard.studio.controls import FAST
+from regard.studio.shelf import Shelf
+from regard.train import Run
+from regard.train.prediction import predict
+from regard.zoo import look
+
+gr: Any = need("gradio", "studio")
+
+STEPS = 8  # of the integrated gradient
+WORDS = 24  # that are left out in turn
+KEPT = 6  # verdicts that are remembered
+EXAMPLES = (
+    "The plot is far from dull and the acting never disappoints.",
+    "A promising start, but the ending is not good at all.",
+    "I expected little, and got a wonderful film.",
+)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A text and what it was taken for."""
+
+    text: str
+    label: str
+    probability: float
+
+
+def answer(run: Run, text: str) -> str:
+    """The verdict, and the text coloured by attention and by gradient."""
+    return text_html(look(run, [text], steps=STEPS).texts[0])
+
+
+def without(run: Run, text: str) -> str:
+    """The verdict on the text with each word left out, those that change it most first."""
+    words = text.split()
+    if not 2 <= len(words) <= WORDS:
+        return show.note(
+            f"Words are left out in turn for texts of 2 to {WORDS} words, this one has {len(words)}."
+        )
+    variants = [" ".join(words[:i] + words[i + 1 :]) for i in range(len(words))]
+    whole = predict(run, [text])[0]
+    rows = []
+    for word, variant in zip(words, variants, strict=True):
+        try:
+            found = predict(run, [variant])[0]
+        except ValueError:  # nothing is left that the model knows
+            continue
+        rows.append((word, found, found.probabilities[whole.label] - whole.probability))
+    rows.sort(key=lambda row: -abs(row[2]))
+    body = [
+        (f"“{word}”", f"{found.label} {percent(found.probability)}", _points(moved))
+        for word, found, moved in rows[:8]
+    ]
+    return show.table(("left out", "verdict", "change, points"), body)
+
+
+def _points(moved: float) -> str:
+    """A change of a share in points.
+
+    >>> _points(-0.0312), _points(0.0001)
+    ('−3.1', '0.0')
+    """
+    shown = f"{100 * moved:+.1f}".replace("-", "−")
+    return "0.0" if shown[1:] == "0.0" else shown
+
+
+def remember(past: tuple[Verdict, ...], run: Run, text: str) -> tuple[Verdict, ...]:
+    """The last verdicts, the newest first; a text that was only typed on replaces what it grew from."""
+    found = predict(run, [text])[0]
+    new = Verdict(text, found.label, found.probability)
+    if past and (text.startswith(past[0].text) or past[0].text.startswith(text)):
+        past = past[1:]
+    return (new, *(one for one in past if one.text != text))[:KEPT]
+
+
+def history(past: tuple[Verdict, ...]) -> str:
+    """The alternatives that were tried."""
+    rows = [
+        (one.text if len(one.text) < 90 else one.text[:88] + "…", one.label, percent(one.probability))
+        for one in past
+    ]
+    return show.table(("what you tried", "verdict", "sure"), rows)
+
+
+def build(shelf: Shelf) -> None:
+    """Lay the room out."""
+    names = shelf.names("texts")
+    gr.HTML(show.note("A verdict while you type; orange words spoke for it, blue ones against."))
+    if not names:
+        gr.HTML(show.fault(shelf.missing("texts")))
+        return
+    run = shelf.open(names[0], "texts")
+    past = gr.State(remember((), run, EXAMPLES[0]))
+    with gr.Row(elem_classes="bar-row"):
+        name = gr.Dropdown(names, value=names[0], label="model", min_width=200, elem_id="sentiment-model")
+        example = gr.Dropdown(list(EXAMPLES), value=EXAMPLES[0], label="an example", min_width=260, scale=2)
+    text = gr.Textbox(EXAMPLES[0], label="text", lines=3, max_lines=10, elem_id="review")
+    with gr.Row(equal_height=False):
+        with gr.Column(scale=3, min_width=300):
+            result = gr.HTML(answer(run, EXAMPLES[0]), elem_id="verdict")
+        with gr.Column(scale=2, min_width=300):
+            tried = gr.HTML(history(past.value), elem_id="tried")
+            fewer = gr.HTML(without(run, EXAMPLES[0]), elem_id="fewer")
+
+    def judge(name: str, text: str, past: tuple[Verdict, ...]) -> tuple[str, Any, Any]:
+        try:
+            run = shelf.open(name, "texts")
+            given = limits.text("a text", text, limits.TEXT)
+            past = remember(past, run, given)
+            return answer(run, given), past, history(past)
+        except ValueError as error:
+            return show.fault(error), past, gr.skip()
+
+    def vary(name: str, text: str) -> str:
+        try:
+            return without(shelf.open(name, "texts"), limits.text("a text", text, limits.TEXT))
+        except ValueError:
+            return ""
+
+    example.input(lambda one: one, example, text, **FAST)
+    judged = gr.on([text.change, name.input], judge, [name, text, past], [result, past, tried], **FAST)
+    judged.then(vary, [name, text], fewer, **FAST)
