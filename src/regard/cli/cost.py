@@ -116,7 +116,7 @@ def cost(  # noqa: PLR0913, PLR0917 - one option each
     if as_json:
         shown = {"name": name, "what": words, **found.as_dict()}
         named = {"formulas": {count: text for count, text, _ in formulas}} if formulas else {}
-        print_json(shown | named)
+        print_json(shown | named | {"conventions": CONVENTIONS})
         return
     console = Console(highlight=False)
     console.print(Text(f"{name}: {words}", style="bold"), soft_wrap=True)
@@ -125,6 +125,10 @@ def cost(  # noqa: PLR0913, PLR0917 - one option each
             console.print(table)
     for notice in found.notices:
         print(f"notice: {notice}")
+    _say_conventions()
+
+
+def _say_conventions() -> None:
     print("Counted so: " + ";\n  ".join(CONVENTIONS) + ".")
 
 
@@ -271,9 +275,10 @@ def _compare(out: Path | None, as_json: bool) -> None:
     if out is not None:
         out.write_text(markdown(found), encoding="utf-8")
     if as_json:
-        print_json({"comparisons": [one.as_dict() for one in found]})
+        print_json({"comparisons": [one.as_dict() for one in found], "conventions": CONVENTIONS})
         return
     print(markdown(found) if out is None else f"{out}: {len(found)} models compared")
+    _say_conventions()
 
 
 def _sweep(
@@ -295,7 +300,7 @@ def _sweep(
     if out is not None:
         figure(found).savefig(out)
     if as_json:
-        print_json(found.as_dict())
+        print_json({**found.as_dict(), "conventions": CONVENTIONS})
         return
     print(found.what)
     for _, _, sentence in overtakings(found):
@@ -304,3 +309,4 @@ def _sweep(
         print("  no curve overtakes another in this range")
     if out is not None:
         print(f"plot: {out}")
+    _say_conventions()
