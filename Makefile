@@ -9,7 +9,8 @@ tour: $(STAMP)
 	$(BIN)/regard tour
 
 test: $(STAMP) lint
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 -m "not alone"
+	$(BIN)/pytest -m alone
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

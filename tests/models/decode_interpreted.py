@@ -36,6 +36,8 @@ def follow(model, decoder, tokens, lengths, segments=None):
     from regard.models.decode import Decoder
 
     lean = Decoder(model, len(tokens), 64)
+    # Natural positions lift every component by up to T, and a norm then loses eps·T over the spread.
+    off = 1e-4 if isinstance(model.config.position, Natural) else 1e-5
     prompts = [row[:n] for row, n in zip(tokens, lengths, strict=True)]
     with torch.no_grad():
         for one in (lean, decoder):
@@ -48,7 +50,7 @@ def follow(model, decoder, tokens, lengths, segments=None):
             want, got = lean.step(), decoder.step()
             torch.testing.assert_close(got, want, atol=1e-4, rtol=1e-4)
             for a, b in zip(lean.past, decoder.past, strict=True):
-                torch.testing.assert_close(a, b, atol=1e-4, rtol=1e-4)
+                torch.testing.assert_close(a, b, atol=off, rtol=1e-4)
     return want
 
 

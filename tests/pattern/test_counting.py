@@ -82,12 +82,16 @@ HARD = [
 ]
 
 
+@pytest.mark.alone  # a neighbour on the other core slows memory down by a third
 @pytest.mark.parametrize("call", ["pairs", "row_pairs"])
 def test_a_million_positions(call):
     for expression, (seconds, megabytes) in zip(HARD, measured(HARD, 1_000_000, call), strict=True):
-        # A neighbour on the other core can slow memory down by a third, so one slow count is counted again.
-        again = (measured([expression], 1_000_000, call)[0][0] for _ in range(2) if seconds >= 2)
-        assert min([seconds, *again]) < 2, expression
+        # The host itself runs a third slower at times: a slow count is counted again, up to four times.
+        best = seconds
+        for _ in range(4):
+            if best >= 2:
+                best = min(best, measured([expression], 1_000_000, call)[0][0])
+        assert best < 2, expression
         assert megabytes < 200, expression
 
 
