@@ -3,6 +3,7 @@
 python docs/make.py                 # tables, recipes and reference: fast, from files alone
 python docs/make.py --lessons       # and every lesson, run now, as a page and as a notebook
 python docs/make.py --lessons heads # or some of them
+python docs/make.py --figures       # and the pictures of what trained models looked at; needs the real data
 """
 
 from __future__ import annotations
@@ -13,14 +14,16 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-from pages import benchmarks, lessons, recipes, reference  # noqa: E402
+from pages import benchmarks, figures, lessons, recipes, reference, results  # noqa: E402
 
 
 def main(arguments: list[str]) -> None:
     """Write the generated pages."""
     if arguments[:1] == ["--lessons"]:
         lessons.write(HERE, arguments[1:])
-    for folder in (benchmarks, recipes, reference):
+    if arguments[:1] == ["--figures"]:
+        figures.write(HERE, arguments[1:])
+    for folder in (benchmarks, recipes, reference, results):
         for path, text in folder.pages().items():
             (HERE / path).parent.mkdir(parents=True, exist_ok=True)
             (HERE / path).write_text(text, encoding="utf-8")

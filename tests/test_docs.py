@@ -5,14 +5,19 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from shlex import split
 
 import pytest
 
 from regard.cli.main import main
+from regard.cost import price
 from regard.lessons import NAMES, get
 from regard.lessons.render.notebook import notebook
+from regard.models.parts import fields_of
+from regard.pattern import parse
+from regard.recipes import get as get_recipe
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -93,7 +98,7 @@ def test_links_lead_somewhere(page):
 def test_generated_pages_are_fresh():
     folders = sys.modules
     generated()
-    for name in ("benchmarks", "recipes", "reference"):
+    for name in ("benchmarks", "recipes", "reference", "results"):
         for path, text in folders[f"pages.{name}"].pages().items():
             assert (DOCS / path).read_text(encoding="utf-8") == text, f"{path}: run python docs/make.py"
 
@@ -123,6 +128,81 @@ def test_numbers_of_the_benchmark_page_are_those_of_the_files():
         if isinstance(found, dict) and {"machine", "rows"} <= set(found):
             assert f"`{path.name}`" in page
             assert found["machine"]["date"] in page
+
+
+def test_every_run_has_its_row_and_absent_ones_none():
+    generated()
+    page = (DOCS / "results.md").read_text(encoding="utf-8")
+    rows = [line for line in page.splitlines() if line.startswith("| ")]
+    for path in (ROOT / "benchmarks" / "results" / "runs").glob("*.json"):
+        found = json.loads(path.read_text(encoding="utf-8"))
+        if found["recipe"] == "grid-completion":
+            continue  # it has no accuracy; its picture is in the tutorial
+        (row,) = (row for row in rows if f"| `{path.stem}`" in row)
+        assert f"| {found['parameters']:,} |" in row
+        for run in found["runs"]:
+            if "accuracy" in run.get("test", {}):
+                assert f"{100 * run['test']['accuracy']:.2f}" in row
+    results = sys.modules["pages.results"]
+    assert results.vision({}) == results.language({}) == results.sentiment({}, []) == ""
+
+
+def run_of(recipe, model, **more):
+    seconds = {"setup": 2.0, "training": 60.0, "validation": 1.0}
+    runs = [{"seed": seed, "seconds": seconds, "device": "NVIDIA H200"} | more for seed in (0, 1)]
+    cost = price(model, *([16] if hasattr(model, "vocab") else []))
+    config = {"model": type(model).__name__.removesuffix("Config"), "config": fields_of(model)}
+    return {"recipe": recipe, "parameters": cost.parameters, "model": config, "runs": runs}
+
+
+def test_a_variant_stands_behind_its_recipe_with_its_own_cost():
+    generated()
+    model = replace(get_recipe("shakespeare-char").task.model, vocab=65)
+    scores = {"validation": {"loss": 1.45, "perplexity": 4.26, "bits_per_character": 2.092}}
+    plain = run_of("shakespeare-char", model, **scores)
+    change = "task.model.pattern=strided(64) | global(1)"
+    pattern = parse("strided(64)")
+    cheap = run_of("shakespeare-char", replace(model, pattern=pattern), **scores) | {"set": [change]}
+    shown = sys.modules["pages.results"].language({"a-variant": cheap, "shakespeare-char": plain})
+    first, second = shown.splitlines()[2:4]
+    assert first.startswith("| `shakespeare-char` | ")
+    assert second.startswith("| `a-variant`<br>`task.model.pattern=strided(64) \\| global(1)` | ")
+    assert "1.4500<br>(1.4500, 1.4500)" in first
+    for row, one in ((first, model), (second, replace(model, pattern=pattern))):
+        assert f" {round(price(one, 256).flops / 256):,} |" in row
+        # keys and values of every layer, 2 bytes each
+        kept = 1024 if one is model else 65
+        assert f" {2 * 2 * 6 * 384 * kept:,} |" in row
+
+
+def test_flops_are_not_shown_for_a_config_that_was_not_trained():
+    generated()
+    model = replace(get_recipe("shakespeare-char").task.model, vocab=65)
+    found = run_of("shakespeare-char", model)
+    results = sys.modules["pages.results"]
+    assert results.flops(found, tokens=256) == f"{price(model, 256).flops:,}"
+    assert results.flops(found | {"parameters": 7}, tokens=256) == "–"
+
+
+def test_pictures_of_trained_models_are_light_and_their_numbers_are_those_of_the_curves():
+    page = (DOCS / "tutorials" / "look.md").read_text(encoding="utf-8")
+    facts = json.loads((DOCS / "pictures" / "figures.json").read_text(encoding="utf-8"))
+    for name, found in facts.items():
+        kinds = (
+            [name] if name == "grid-completion" else [f"{k}-{name}" for k in ("look", "hiding", "positions")]
+        )
+        for kind in kinds:
+            path = DOCS / "pictures" / f"{kind}.png"
+            assert path.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+            assert path.stat().st_size < 300_000, path.name
+            assert f"pictures/{path.name}" in page
+        if "curves" in found:
+            assert found["images"] >= 1000
+            curves = {curve["order"]: curve["accuracy"] for curve in found["curves"]}
+            third = found["shares"].index(0.3)
+            words = [f"{100 * curves[order][third]:.1f} %" for order in ("most", "random", "least")]
+            assert all(word in page for word in words), words
+            assert curves["most"][third] < curves["random"][third]
 
 
 @pytest.fixture(scope="module")

@@ -10,10 +10,12 @@ RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
 TITLES = {
     "attention": "Attention over patterns",
     "cost": "Counting costs",
+    "generate": "Generation",
     "linear": "Linear attention",
     "models": "Models: one training step",
     "patterns": "Patterns: counting without a mask",
     "recurrence": "Recurrences",
+    "sentiment": "Sentiment by counting words",
 }
 
 
@@ -88,12 +90,18 @@ def seconds(rows: list[dict[str, Any]]) -> str:
         "|" + "---|" * len(names) + "---:|" * len(ways),
     ]
     for row in rows:
-        cells = [_safe(f"{row[name]:,}" if isinstance(row[name], int) else str(row[name])) for name in names]
+        cells = [_safe(_cell(row[name])) for name in names]
         cells += [
             _number(row[way]["seconds"] * 1e3 if isinstance(row.get(way), dict) else None) for way in ways
         ]
         out.append("| " + " | ".join(cells) + " |")
     return "\n".join(out)
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def _number(value: float | None, unit: str = "") -> str:

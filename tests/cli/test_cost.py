@@ -2,10 +2,11 @@ import json
 
 import pytest
 
+from regard import recipes
 from regard.cli import main as command
 from regard.cli.cost import cost
 from regard.cost import price
-from regard.cost.presets import preset
+from regard.cost.presets import PRESETS, preset
 
 if not any(one.callback is cost for one in command.app.registered_commands):
     command.app.command()(cost)
@@ -151,3 +152,7 @@ def test_bad_files_are_one_line(tmp_path, capsys):
 def test_help_has_an_example(capsys):
     main(["cost", "--help"])
     assert "regard cost gpt2 --tokens 1024 --tree" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_preset_never_hides_a_recipe():
+    assert not set(PRESETS) & set(recipes.names())

@@ -25,6 +25,31 @@ def test_validation_and_test(run, capsys):
     assert f"accuracy            {one['accuracy']:.4f}" in capsys.readouterr().out
 
 
+def test_reports(run, capsys, tmp_path):
+    page = tmp_path / "new" / "report.html"
+    assert main(["eval", run, "--report", str(page), "--json", "--device", "cpu"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["accuracy"] == found["report"]["accuracy"]
+    assert len(found["report"]["confusion"]) == 10
+    assert "data:image/png" in page.read_text(encoding="utf-8")
+    assert main(["eval", run, "--report", str(tmp_path / "report.pdf")]) == 2
+    assert "must end in .md or .html" in capsys.readouterr().err
+
+
+def test_the_zoo(capsys, tmp_path):
+    text = tmp_path / "report.md"
+    assert main(["eval", "zoo:verdicts-encoder", "--test", "--report", str(text), "--device", "cpu"]) == 0
+    out = capsys.readouterr().out
+    assert "accuracy            0.98" in out
+    assert "negation pairs" in out
+    said = text.read_text(encoding="utf-8")
+    for title in ("Confusions", "Calibration", "Negation and contrast", "Most confidently wrong"):
+        assert f"## {title}" in said
+    assert "| litotes | 22 |" in said
+    assert main(["eval", "zoo:verdicts-encoder"]) == 2
+    assert "add --test" in capsys.readouterr().err
+
+
 def test_no_run(capsys, tmp_path):
     assert main(["eval", str(tmp_path)]) == 2
     assert "holds no run" in capsys.readouterr().err

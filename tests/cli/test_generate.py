@@ -1,6 +1,7 @@
 """`regard generate` and `regard export`: text, stream, the round trip, and one line for each fault."""
 
 import json
+from contextlib import suppress
 
 import pytest
 import torch
@@ -72,6 +73,24 @@ def test_bytes_arrive_as_whole_characters(tmp_path, capsys):
     write_run(tmp_path / "pairs", BytePairTokenizer.train([TEXT], vocab=262))
     call("generate", str(tmp_path / "pairs"), "--prompt", "löwe", "--tokens", "30", "--stream")
     assert capsys.readouterr().out.startswith("löwe")
+
+
+def test_unset_tokens_are_what_fits(chars, capsys):
+    call("generate", chars, "--prompt", "But s", "--temperature", "0")
+    unset = capsys.readouterr().out
+    call("generate", chars, "--prompt", "But s", "--temperature", "0", "--tokens", "59")
+    assert capsys.readouterr().out == unset
+
+
+def test_a_stream_that_is_interrupted_ends_its_line(chars, capsys, monkeypatch):
+    def interrupted(*_):
+        yield "But"
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("regard.cli.generate.texts", interrupted)
+    with suppress(KeyboardInterrupt, typer.Abort):  # typer has its own ideas of it
+        call("generate", chars, "--prompt", "But s", "--stream")
+    assert capsys.readouterr().out == "But\n"
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def test_texts_for_machines(text_run, tmp_path):
     done = call(text_run, "a dull film", "not one minute", "--out", tmp_path / "out", "--json")
     assert done.exit_code == 0, done.output
     found = json.loads(done.output)
-    assert [piece["text"] for piece in found["texts"][0]["pieces"]] == ["a", "dull", "film"]
+    assert [piece["text"] for piece in found["texts"][0]["pieces"]] == ["a", " dull", " film"]
     assert {path.name for path in (tmp_path / "out").iterdir()} == {"look.html", "look-1.png", "look-2.png"}
     assert len(found["files"]) == 3
 

@@ -1,9 +1,15 @@
 import json
+import time
 
+import pytest
 from PIL import Image
+from rich.console import Console
 
+from regard.cli.look import coloured
 from regard.cli.main import main
+from regard.cli.predict import show
 from regard.train import train
+from regard.zoo import open_run, predict_sentiment
 from tests.train import small
 
 
@@ -19,3 +25,71 @@ def test_a_picture(tmp_path, capsys):
     assert main(["predict", str(tmp_path / "run"), "nothing.png"]) == 2
     assert capsys.readouterr().err == "error: nothing.png cannot be read: No such file or directory\n"
     assert main(["predict", "zoo:no-such-model", str(picture)]) == 2
+    page = tmp_path / "pages" / "seven.html"
+    assert main(["predict", str(tmp_path / "run"), str(picture), "--html", str(page)]) == 0
+    assert "data:image/png" in page.read_text(encoding="utf-8")
+
+
+ZOO = "zoo:verdicts-encoder"
+
+
+def test_texts_without_colours(capsys, tmp_path):
+    page = tmp_path / "page.html"
+    assert (
+        main(["predict", ZOO, "Not one <b>dull</b> minute.", "a dull plot " * 40, "--html", str(page)]) == 0
+    )
+    out = capsys.readouterr().out
+    assert "\x1b" not in out, "no colours into a file"
+    assert "positive >99 %" in out
+    assert "Not one dull minute." in out
+    assert "word" in out
+    assert "read in 3 windows of at most 47 tokens" in out
+    assert "[window 3 of 3" in out
+    assert out.endswith(f"Open {page}\n")
+    html = page.read_text(encoding="utf-8")
+    assert "Text 2: read in 3 windows" in html
+    assert html.count("<h3>Attention</h3>") == 2
+
+
+def test_texts_for_machines(capsys, tmp_path):
+    review = tmp_path / "review.txt"
+    review.write_text("Not one dull minute 😀", encoding="utf-8")
+    assert main(["predict", ZOO, str(review), "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert found["notice"] == f"read from {review}"
+    assert [word["text"] for word in found["words"]] == ["Not", "one", "dull", "minute", "😀"]
+    assert all(set(word) == {"text", "attention", "gradient"} for word in found["words"])
+
+
+@pytest.mark.parametrize("given", ["", "  ", "<br/>", "no-such.txt", "."])
+def test_what_is_no_text(given, capsys):
+    assert main(["predict", ZOO, given]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("error: ")
+    assert said.count("\n") == 1
+
+
+def test_colours_are_for_terminals(monkeypatch):
+    terminal = {"force_terminal": True, "color_system": "truecolor", "width": 100, "highlight": False}
+    found = [predict_sentiment("Not one dull minute.", ZOO)]
+    console = Console(**terminal)
+    with console.capture() as capture:
+        show(found, console)
+    assert coloured(console)
+    assert "\x1b[" in capture.get()
+    assert "over even share" in capture.get()
+    monkeypatch.setenv("NO_COLOR", "1")
+    without = Console(**terminal)
+    with without.capture() as capture:
+        show(found, without)
+    assert not coloured(without)
+    assert "+ for “positive”, − against it" in capture.get()
+    assert "48;2" not in capture.get()
+
+
+def test_a_short_text_is_quick():
+    run = open_run(ZOO)
+    predict_sentiment("Not one dull minute.", run)
+    begin = time.perf_counter()
+    predict_sentiment("Far from the dull film I feared.", run)
+    assert time.perf_counter() - begin < 2

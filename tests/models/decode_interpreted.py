@@ -92,12 +92,16 @@ def test_settle_moves_on():
     ended, stops = torch.tensor([0, 0], dtype=torch.int32), torch.tensor([20, 30])
     found = torch.zeros(4, 2, dtype=torch.long)
     for _ in range(2):
-        settle_kernel[(2,)](best, best_at, token, at, ended, stops, found, count, 5, 2, 4, BLOCK=2, STOPS=2)
+        settle_kernel[(2,)](
+            best, best_at, token, at, ended, stops, found, count, 5, 2, 4, BLOCK=2, STOPS=2, EARLY=False
+        )
     assert token.tolist() == [9, 20]
     assert at.tolist() == [9, 10]
     assert count.tolist() == [7, 7]
     assert ended.tolist() == [0, 1]
     assert found.tolist() == [[0, 0], [9, 20], [9, 20], [0, 0]]
     best[1, 0] = 9.0
-    settle_kernel[(2,)](best, best_at, token, at, ended, stops, found, count, 5, 2, 4, BLOCK=2, STOPS=2)
+    settle_kernel[(2,)](
+        best, best_at, token, at, ended, stops, found, count, 5, 2, 4, BLOCK=2, STOPS=2, EARLY=False
+    )
     assert token.tolist() == [9, 20]  # a row that has ended repeats its last

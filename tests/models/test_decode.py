@@ -1,5 +1,7 @@
 """Decoding on fixed memory equals the full forward: every pattern, every position kind, any mix of rows."""
 
+from contextlib import contextmanager
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -19,7 +21,8 @@ from regard.layers import (
     SwiGLU,
 )
 from regard.layers.linear_mixer import Linear
-from regard.models import GPT, GPTConfig, Tied, Untied
+from regard.models import GPT, GPTConfig, Tied, Untied, decode_packed
+from regard.models.decode import ENDLESS
 from regard.models.decode_loop import DECODERS, choose, obtain
 from regard.pattern import (
     Axial,
@@ -80,6 +83,14 @@ def draw(*shape, seed=6):
     return torch.randint(13, shape, generator=torch.Generator().manual_seed(seed))
 
 
+@contextmanager
+def packed_from(count):
+    """Weights are packed from so many tokens on."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(decode_packed, "PAYS_FROM", count)
+        yield
+
+
 def check_greedy(model, row, start, segments=None):
     """Every token from `start` on is the likeliest after those before it, by the full forward; the number
     of tokens that were certain."""
@@ -112,8 +123,9 @@ def test_cached_decoding_equals_recomputation(data):
     lengths = data.draw(st.lists(st.integers(1, 9), min_size=1, max_size=3))
     prompts = [draw(length, seed=i) for i, length in enumerate(lengths)]
     count = T - max(lengths)
-    impl = data.draw(st.sampled_from(["plain", "lean", "auto"]))
-    found = model.generate(prompts, max_new_tokens=count, impl=impl)
+    impl = data.draw(st.sampled_from(["plain", "lean", "packed", "auto"]))
+    with packed_from(1 if impl == "packed" else 10**9):
+        found = model.generate(prompts, max_new_tokens=count, impl="lean" if impl == "packed" else impl)
     for prompt, row in zip(prompts, found, strict=True):
         assert torch.equal(row[: len(prompt)], prompt)
         assert len(row) == len(prompt) + count
@@ -180,12 +192,22 @@ def test_memory_stays_and_grows_with_the_pattern():
 
 
 @pytest.mark.parametrize("pattern", [Causal(), Strided(back=70), Prefix(length=3)])
-def test_growing_loses_nothing(pattern, monkeypatch):
+@pytest.mark.parametrize("packed", [1, 10**9])
+def test_growing_loses_nothing(pattern, packed, monkeypatch):
+    monkeypatch.setattr(decode_packed, "PAYS_FROM", packed)
     monkeypatch.setattr("regard.models.decode_loop.GROWS_BY", 8)
     model = lively(pattern=pattern, position=Rotary(), head_width=4)
     prompt = draw(2, 5)
     want = model.generate(prompt, max_new_tokens=120, impl="plain")
     assert torch.equal(model.generate(prompt, max_new_tokens=120, impl="lean"), want)
+
+
+def test_a_pattern_that_forgets_has_no_end():
+    """Nothing is made anew however far the stream goes."""
+    for pattern in (Strided(back=3), Linear(), [Strided(back=3), Global(first=2)]):
+        assert obtain(lively(pattern=pattern, position=Sinusoidal()), 1, 64).capacity == ENDLESS
+    assert obtain(lively(pattern=[Strided(back=3), Causal()]), 1, 64).capacity == 64
+    assert obtain(lively(pattern=Strided(back=100)), 1, 64).capacity == 64
 
 
 def test_a_stream_of_many_tokens_holds_still():
@@ -205,7 +227,9 @@ def test_two_streams_of_one_model_do_not_meet():
         assert torch.equal(torch.stack([pair[i] for pair in pairs], 1), want[i])
 
 
-def test_new_weights_are_used():
+@pytest.mark.parametrize("packed", [1, 10**9])
+def test_new_weights_are_used(packed, monkeypatch):
+    monkeypatch.setattr(decode_packed, "PAYS_FROM", packed)
     model = lively()
     prompt = draw(1, 5)
     model.generate(prompt, max_new_tokens=6)
@@ -220,18 +244,53 @@ def test_new_weights_are_used():
     )
 
 
-def test_sampling_is_the_same_both_ways():
-    model = lively()
-    prompts = [draw(3), draw(7), draw(4)]
+@given(st.data())
+@settings(max_examples=30)
+def test_sampling_is_the_same_both_ways(data):
+    """Every choice of temperature, top-k, top-p, seed and stop tokens, any mix of rows, any pattern."""
+    position = data.draw(st.sampled_from(POSITIONS))
+    patterns = [Causal(), Strided(back=3), Windowed(size=6), Global(first=3)]
+    patterns += [] if isinstance(position, Alibi) else [Linear()]
+    model = lively(
+        data.draw(st.integers(0, 3)),
+        pattern=data.draw(st.lists(st.sampled_from(patterns), min_size=1, max_size=2)),
+        position=position,
+        head_width=4,
+    )
+    lengths = data.draw(st.lists(st.integers(1, 9), min_size=1, max_size=3))
+    prompts = [draw(length, seed=i) for i, length in enumerate(lengths)]
+    how = {
+        "temperature": data.draw(st.sampled_from([0.0, 0.5, 1.3])),
+        "top_k": data.draw(st.sampled_from([None, 1, 3, 50])),
+        "top_p": data.draw(st.sampled_from([None, 0.3, 0.7, 1.0])),
+        "stop": data.draw(st.lists(st.integers(0, 12), max_size=3)),
+    }
+    seed = data.draw(st.integers(0, 9))
 
-    def run(impl, seed, **how):
+    def run(impl, packed=False):
         g = torch.Generator().manual_seed(seed)
-        return model.generate(prompts, max_new_tokens=9, temperature=1.3, generator=g, impl=impl, **how)
+        with packed_from(1 if packed else 10**9):
+            return model.generate(prompts, max_new_tokens=9, generator=g, impl=impl, **how)
 
-    for how in ({}, {"top_k": 3}, {"top_p": 0.7}, {"stop": [1, 2]}):
-        for a, b in zip(run("plain", 1, **how), run("lean", 1, **how), strict=True):
+    want = run("plain")
+    for found in (run("lean"), run("lean", packed=True)):
+        for prompt, a, b in zip(prompts, found, want, strict=True):
             assert torch.equal(a, b)
-    assert any(not torch.equal(a, b) for a, b in zip(run("lean", 1), run("lean", 2), strict=True))
+            met = torch.isin(a[len(prompt) :], torch.tensor(how["stop"], dtype=torch.long)).nonzero()
+            if len(met):  # what has stopped repeats its stop
+                assert (a[len(prompt) + met[0, 0] :] == a[len(prompt) + met[0, 0]]).all()
+
+
+def test_another_seed_draws_other_tokens():
+    model = lively()
+    runs = [
+        model.generate(
+            draw(2, 5), max_new_tokens=9, temperature=1.3, generator=torch.Generator().manual_seed(s)
+        )
+        for s in (1, 1, 2)
+    ]
+    assert torch.equal(runs[0], runs[1])
+    assert not torch.equal(runs[0], runs[2])
 
 
 def test_a_linear_model_learns():

@@ -62,9 +62,13 @@ SHAPE = {"H": 12, "G": 12, "D": 64, "WIDE": 64, "EACH": 1, "SLOTS": 64}
             "project_kernel",
             PROJECT,
             {"B": 1, "ROWS": 4, "BLOCK": 2048, "CHUNKS": 1, "NORM": True, "BIAS": True, "GELU": True}
-            | {"TANH": True, "ADD": False, "BEST": True},
+            | {"TANH": True, "ADD": False, "BEST": True, "EARLY": True},
         ),
-        ("attend_kernel", ATTEND, SHAPE | {"SPLITS": 8, "ROTARY": True, "SLOPES": True, "MASKED": True}),
+        (
+            "attend_kernel",
+            ATTEND,
+            SHAPE | {"SPLITS": 8, "ROTARY": True, "SLOPES": True, "MASKED": True, "EARLY": True},
+        ),
     ],
     ids=["project", "attend"],
 )
@@ -79,7 +83,12 @@ def test_kernels_compile_for_an_h200_with_wide_loads(kernel, types, values, tmp_
         check=False,
     )
     assert run.returncode == 0, run.stderr[-3000:]
+    before, wait, _ = run.stdout.partition("griddepcontrol.wait")
+    assert wait
+    assert "st.global" not in before  # nothing is written while the kernel in front may still run
     assert run.stdout.count("ld.global.v4") > 8  # sixteen bytes at a time
+    if kernel == "project_kernel":
+        assert before.count("ld.global.v4") > 4  # the weights are asked for before the wait
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ from regard.models import (
     load,
     save,
 )
-from regard.models.files import write_bytes
+from regard.models.files import read_tensors, write_bytes
 from regard.pattern import Causal, Global, Neighbourhood, Strided
 
 SMALL = {"depth": 2, "width": 12, "heads": 3}
@@ -119,6 +119,13 @@ def test_torch_save_is_refused(tmp_path):
     torch.save(kind(config).state_dict(), tmp_path / "m.pt")
     with pytest.raises(ValueError, match="looks like a pickle"):
         load(tmp_path / "m.pt")
+
+
+@pytest.mark.parametrize("size", [0x0280, 0x0480, 0x0580, 0x4B50])
+def test_a_header_as_long_as_a_pickle_begins_is_read(size, tmp_path):
+    header = json.dumps({"a": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}).encode().ljust(size)
+    (tmp_path / "m").write_bytes(struct.pack("<Q", size) + header + struct.pack("<f", 0.5))
+    assert read_tensors(tmp_path / "m")[0]["a"].item() == 0.5
 
 
 def test_another_architecture_is_refused_and_touches_nothing(tmp_path):

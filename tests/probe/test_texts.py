@@ -1,10 +1,12 @@
 import json
+from dataclasses import replace
 
 import pytest
 import torch
 from rich.console import Console
 
 from regard.data import BytePairTokenizer, CharTokenizer, WordTokenizer
+from regard.models import BERTGRUSentiment, GRUClassifier, GRUConfig
 from regard.probe import (
     Piece,
     clean,
@@ -16,7 +18,7 @@ from regard.probe import (
     see,
 )
 from regard.probe.text_colours import text_html, text_terminal
-from regard.probe.texts import TextLook, windows
+from regard.probe.texts import TextLook, Window, windows
 from tests.probe.conftest import encoder, gpt, strong
 
 
@@ -47,12 +49,14 @@ def test_a_long_text_is_read_in_windows():
     assert [len(part) for part in parts] == [7, 6, 6]
     assert [token for part in parts for token in part] == tokens
     rows = [torch.tensor([[0, *part]]) for part in parts]
-    chances = sum(model(row).softmax(1)[0] * row.shape[1] for row in rows) / 22
-    chances = chances.detach()
+    each = torch.stack([model(row).softmax(1)[0] for row in rows]).detach()
+    chances = each.mean(0)
     assert found.probability == pytest.approx(float(chances.max()))
     assert (found.windows, len(found.attention), len(found.gradient)) == (3, 19, 19)
     # Every window speaks of the same answer, also one that would have answered otherwise.
     best = torch.tensor([int(chances.argmax())])
+    assert [part.first for part in found.parts] == [0, 7, 13]
+    assert [part.probability for part in found.parts] == pytest.approx(each[:, int(best)].tolist())
     last = integrated_gradients(model, rows[2], target=best, steps=2).scores[0, 1:]
     assert found.gradient[-6:] == pytest.approx(last.tolist())
 
@@ -87,13 +91,83 @@ def test_unknown_words_show_as_written():
     tokens, found, joined = read_text("a brilliant film", words)
     assert (tokens[1], [piece.text for piece in found], joined) == (
         words.unk,
-        ["a", "brilliant", "film"],
-        " ",
+        ["a", " brilliant", " film"],
+        "",
     )
     for text, message in (("brilliant!", "that the model knows"), ("   ", "that the tokenizer reads")):
         with pytest.raises(ValueError, match=message):
             read_text(text, words)
     assert read_text("axb", CharTokenizer.train(["ab"]))[1][1] == Piece("x", 1)
+
+
+WRITTEN = "Don't say \"a dull (low) film\"...\nIt isn't; naïve 👩\u200d👩\u200d👧, 🇩🇪 👍🏽 漢字!"
+
+
+@pytest.mark.parametrize(
+    "tokenizer",
+    [
+        WordTokenizer.train(["a dull film say"]),
+        CharTokenizer.train([WRITTEN]),
+        BytePairTokenizer.train(["low lower lowest"], vocab=262),
+    ],
+    ids=["words", "characters", "byte pairs"],
+)
+def test_pieces_are_the_text_as_it_was_written(tokenizer):
+    for words in (False, True):
+        tokens, found, joined = read_text(WRITTEN, tokenizer, words=words)
+        assert joined == ""
+        assert "".join(piece.text for piece in found) == WRITTEN
+        assert sum(piece.tokens for piece in found) == len(tokens)
+    shown = [piece.text.strip() for piece in found]
+    assert shown[:6] == ["Don't", "say", '"', "a", "dull", "("]
+    assert {"isn't", "naïve", "👩\u200d👩\u200d👧", "🇩🇪", "👍🏽", "漢字"} <= set(shown)
+
+
+def test_a_word_that_cannot_be_found_shows_as_a_token():
+    class Loud(WordTokenizer):
+        class rules:  # noqa: N801
+            tokenize = staticmethod(lambda text: text.upper().split())
+
+    tokens, found, joined = read_text("a dull film", Loud(["A", "DULL"]))
+    assert (tokens, [piece.text for piece in found], joined) == ([3, 4, 2], ["A", "DULL", "<UNK>"], " ")
+
+
+def test_a_word_of_many_tokens_has_their_sum_and_their_mean():
+    model, tokens = strong(encoder()), [3, 1, 4, 1, 5]
+    one = look_text(model, tokens, pieces(5), ["no", "yes"], steps=3)
+    two = look_text(model, tokens, [Piece("ab", 3), Piece("c", 1), Piece("", 1)], ["no", "yes"], steps=3)
+    assert two.pieces == ("ab", "c")
+    assert two.gradient == pytest.approx((sum(one.gradient[:3]), one.gradient[3]))
+    even = sum(one.attention[:4]) / 4  # what closes the text is not shown and takes no part in the share
+    assert two.attention == pytest.approx((sum(one.attention[:3]) / 3 / even, one.attention[3] / even))
+
+
+def test_agreement_is_spearmans():
+    stats = pytest.importorskip("scipy.stats")
+    a, b = (0.5, 1.5, 1.0, 1.0, 2.5), (0.1, -2.0, 0.3, 0.3, 0.05)
+    look = TextLook(("a", "b", "c", "d", "e"), " ", a, b, "yes", 0.9, None, 1, 0)
+    assert look.agreement() == pytest.approx(stats.spearmanr(a, [abs(x) for x in b]).statistic)
+    for flat in ((1.0, 1.0, 1.0), None):
+        assert (
+            TextLook(("a", "b", "c"), " ", flat, (1.0, 2.0, 3.0), "yes", 0.9, None, 1, 0).agreement() is None
+        )
+
+
+@pytest.mark.parametrize("kind", ["gru", "bert"])
+def test_grus_are_looked_into_too(kind):
+    draw = torch.Generator().manual_seed(0)
+    if kind == "gru":
+        model = GRUClassifier(GRUConfig(vocab=11, context=9, width=8, hidden=4), generator=draw)
+    else:
+        model = BERTGRUSentiment(encoder(), 4, 2, 1, True, 0.0, generator=draw)
+    found = look_text(model, [1, 2, 3, 4], pieces(4), ["no", "yes"], steps=64)
+    assert (found.attention is None) == (kind == "gru")
+    zero = integrated_gradients(model, torch.tensor([[1, 2, 3, 4]]), steps=64)
+    assert abs(float(zero.gap)) < 1e-3
+    if kind == "bert":
+        seen = see(model, torch.tensor([[1, 2, 3, 4]]))
+        rows = seen.weights.mean((1, 2))[0].mean(0)  # GRUs read every token
+        assert found.attention == pytest.approx((rows / rows.mean()).tolist())
 
 
 def test_cleaning():
@@ -122,16 +196,38 @@ def test_the_terminal(width):
         console.print(text_terminal(LOOK, width=width))
     out = capture.get()
     assert "\x1b[1mpositive\x1b[0m 87 %" in out
-    assert "48;2;38;104;220m" in out, "the strongest word against the answer is blue"
-    assert "48;2;235;120;10m" in out, "the most attended word is orange"
-    assert out.count("dull") == 3
+    # Once in the legend and once in the text.
+    for colour, what in (("48;2;38;104;220m", "against the answer is blue"), ("48;2;235;120;10m", "orange")):
+        assert out.count(colour) >= 2, what
+    assert "48;2;38;104;220mdull" in out
+    assert "48;2;182;124;69mNot" in out, "half as strong a word has a muted background"
+    assert "mminute" not in out, "a faint word has no colour"
     lines = out.split("\n")
     assert any("attention" in line and "gradient" in line for line in lines) == (width == 120)
-    plain = Console(width=width, color_system=None)
+    for word in ("over even share", "for", "against"):
+        assert word in out, "the legend explains the colours"
+
+
+def test_the_terminal_without_colours():
+    plain = Console(width=70, color_system=None)
     with plain.capture() as capture:
-        plain.print(text_terminal(LOOK, width=width))
-    assert "dull −1.80, Not +0.90, minute +0.20" in " ".join(capture.get().split())
-    assert max(map(len, capture.get().split("\n"))) <= width
+        plain.print(text_terminal(LOOK, width=70, colour=False))
+    out = capture.get()
+    assert "dull −1.80, Not +0.90, minute +0.20" in " ".join(out.split())
+    assert ["dull", "2.50×", "−1.80"] in [line.split() for line in out.split("\n")]
+    assert "+ for “positive”, − against it" in out
+    assert max(map(len, out.split("\n"))) <= 70
+
+
+def test_windows_are_told_apart():
+    parts = (Window(0, 0.9), Window(3, 0.4))
+    look = replace(LOOK, windows=2, parts=parts)
+    plain = Console(width=70, color_system=None)
+    with plain.capture() as capture:
+        plain.print(text_terminal(look, width=70, colour=False))
+    for line in ("[window 1 of 2, positive 90 %]", "Not <b>one</b> dull", "[window 2 of 2, positive 40 %]"):
+        assert line in capture.get().split("\n")
+    assert text_html(look).count("[window 2 of 2, positive 40 %]") == 2
 
 
 def test_the_page():

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from regard.layers import Rotary
@@ -37,6 +39,8 @@ def test_any_field(setting, path, value):
 def test_one_limit_replaces_another():
     recipe = override(small.language(), ["minutes=2.5"])
     assert (recipe.steps, recipe.epochs, recipe.minutes) == (None, None, 2.5)
+    nested = override(replace(recipe, before=small.language()), ["before.epochs=3"]).before
+    assert (nested.steps, nested.epochs, nested.minutes) == (None, 3.0, None)
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,9 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
-from regard.data import Augment
-from regard.models import EncoderConfig, GridCompletionConfig, load
+from regard.data import Augment, Texts
+from regard.layers import Learned, Rotary
+from regard.models import Encoder, EncoderConfig, GridCompletionConfig, load
 from regard.train import (
     AdamW,
     BytePairs,
@@ -22,6 +23,8 @@ from regard.train import (
     train,
 )
 from regard.train.task import Setting
+from regard.train.tasks.text_classes import readable
+from regard.train.tasks.text_models import fitted
 from regard.train.tasks.windows import Windows, consecutive
 from tests.train import small
 
@@ -88,7 +91,7 @@ def test_texts_and_what_predicting_them_says(tmp_path):
     run = load_run(tmp_path)
     short, long = predict(run, ["not <b>one</b> dull minute", "far from good " * 20])
     assert short.notice is None
-    assert "windows of 15 tokens" in long.notice
+    assert "windows of at most 15 tokens" in long.notice
     assert short.label in ("negative", "positive")
     for empty in ("", "  ", "<br/>"):
         with pytest.raises(ValueError, match="must hold something to read"):
@@ -135,3 +138,79 @@ def test_completion_and_the_course_model(tmp_path):
     run = load_run(tmp_path / "course")
     assert type(run.model).__name__ == "ViT"
     assert evaluate(tmp_path / "course", device="cpu") == pytest.approx(run.description["scores"], abs=1e-4)
+
+
+def test_tokens_read_as_unknown_and_rare_words_that_count_as_unknown():
+    recipe = small.words()
+    plain = recipe.task.build(Setting(CPU, 0))
+    task = replace(recipe.task, hide=0.3, rare=0.5).build(Setting(CPU, 0))
+    at, draws = torch.arange(task.examples), torch.Generator().manual_seed(0)
+    (tokens, targets), (read, told) = plain.prepare((at,), draws), task.prepare((at,), draws)
+    unk, real = task.tokenizer.unk, targets >= 0
+    changed = told != targets
+    assert torch.equal(told[changed], torch.full_like(told[changed], unk))
+    once = plain.once[targets.clamp(min=0)] & real
+    assert int(plain.once.sum()) == sum(
+        count == 1 for count in torch.bincount(torch.cat([tokens[:, :1].flatten(), targets[real]])).tolist()
+    )
+    assert not (changed & ~once).any()
+    assert changed[once].float().mean().item() == pytest.approx(0.5, abs=0.1)
+    kept = (read == unk).float()[~plain.once[tokens]].mean().item()
+    assert kept == pytest.approx(0.3, abs=0.05)
+    quiet = task.prepare((at,), torch.Generator().manual_seed(1))[0]
+    assert not torch.equal(quiet, read)
+
+
+def test_unknown_tokens_need_a_tokenizer_that_has_one():
+    with pytest.raises(ValueError, match="BytePairs has none"):
+        replace(small.language().task, tokens=BytePairs(300), hide=0.1)
+
+
+def test_validation_of_the_known_words_alone():
+    task = replace(small.words().task, validation=0.3).build(Setting(CPU, 0))
+    assert task.unknown > 0
+    model = task.model(torch.Generator().manual_seed(0)).eval()
+    nats = []
+    for tokens, targets in task._held_batches():
+        losses = cross_entropy(model(tokens).flatten(0, 1), targets.flatten(), reduction="none")
+        known = (targets.flatten() >= 0) & (targets.flatten() != task.tokenizer.unk)
+        nats += losses[known].tolist()
+    found = task.validate(model)["perplexity_of_known"]
+    assert found == pytest.approx(math.exp(sum(nats) / len(nats)), rel=1e-4)
+
+
+def test_hidden_words_are_padding_to_the_model():
+    task = replace(small.texts().task, hide=0.4).build(Setting(CPU, 0))
+    tokens, segments, _ = task.prepare((torch.arange(64),), torch.Generator().manual_seed(0))
+    plain = small.texts().task.build(Setting(CPU, 0)).prepare((torch.arange(64),), torch.Generator())
+    assert torch.equal(tokens, plain[0])
+    assert (segments[:, 0] == 0).all()
+    assert (segments <= plain[1]).all()
+    real = plain[1][:, 1:] == 0
+    assert (segments[:, 1:][real] == -1).float().mean().item() == pytest.approx(0.4, abs=0.05)
+    model = task.model(torch.Generator().manual_seed(0)).eval()
+    swapped = torch.where(segments < 0, 5, tokens)
+    torch.testing.assert_close(model(swapped, segments=segments), model(tokens, segments=segments))
+
+
+def test_texts_are_read_without_html_and_in_small_letters():
+    tokens = BytePairs(400, lower=True).train(["Good <b>FILM</b>"])
+    assert tokens.encode("GOOD film") == tokens.encode("good FILM")
+    part = readable(Texts(("Good.<br /><br />Very &amp; much",), torch.tensor([1])))
+    assert part.texts == ("Good.\nVery & much",)
+
+
+def test_pretraining_on_the_labelled_texts_alone():
+    model = EncoderConfig(vocab=1, context=16, depth=1, width=16, heads=2)
+    few = MaskedText(data="verdicts", model=model, tokens=BytePairs(300), unlabelled=False)
+    many = replace(few, unlabelled=True)
+    counts = [len(spec.build(Setting(CPU, 0)).windows.tokens) for spec in (few, many)]
+    assert counts[0] <= counts[1]
+
+
+def test_a_context_may_grow_where_positions_have_no_table():
+    config = EncoderConfig(vocab=50, context=16, depth=1, width=16, heads=2, position=Rotary())
+    longer = replace(config, context=64)
+    assert fitted(longer, Encoder(config), vocab=9, classes=2).context == 64
+    fixed = replace(config, position=Learned())
+    assert fitted(replace(fixed, context=64), Encoder(fixed), vocab=9, classes=2).context == 16

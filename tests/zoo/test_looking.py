@@ -37,8 +37,8 @@ def test_texts(text_run, tmp_path):
     run = zoo.open_run(text_run)
     (tmp_path / "review.txt").write_text("Not one dull <br/> minute 😀", encoding="utf-8")
     found = zoo.look(run, ["a dull film", str(tmp_path / "review.txt")], steps=2)
-    assert found.texts[0].pieces == ("a", "dull", "film")
-    assert found.texts[1].pieces[-1] == "😀"
+    assert found.texts[0].pieces == ("a", " dull", " film")
+    assert found.texts[1].pieces[-1] == " 😀"
     asked = predict(run, ["a dull film"])[0]
     assert (found.texts[0].answer, found.texts[0].probability) == (
         asked.label,

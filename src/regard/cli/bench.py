@@ -13,8 +13,11 @@ import typer
 
 from regard.cli.benches.harness import HEADER, plot
 from regard.cli.options import AsJson, print_json
+from regard.cli.train import DataDir
 
-NAMES = ("attention", "generate", "linear", "models", "recurrence")
+NAMES = ("attention", "endless", "generate", "linear", "models", "recurrence", "sentiment")
+WITH_DATA = ("sentiment",)  # the others need none
+IN_PARTS = ("generate",)  # written after each part
 
 
 def bench(
@@ -24,6 +27,10 @@ def bench(
     ] = "",
     quick: Annotated[bool, typer.Option("--quick", help="Small sizes, to see that it runs.")] = False,
     out: Annotated[Path, typer.Option(help="Folder for the JSON and the plot.")] = Path("benchmarks/results"),
+    only: Annotated[
+        str, typer.Option(help="For generate: some parts, as in one,xl.", show_default=False)
+    ] = "",
+    data_dir: DataDir = None,
     json: AsJson = False,
 ) -> None:
     """Time ours beside each peer in one run; nothing that fails its check is timed.
@@ -35,15 +42,27 @@ def bench(
     device = device or ("cuda" if torch.cuda.is_available() else "cpu")
     if device not in ("cpu", "cuda") or (device == "cuda" and not torch.cuda.is_available()):
         raise ValueError(f"device must be cpu, or cuda where there is one, got {device!r}")
+    if data_dir is not None and name not in WITH_DATA:
+        raise ValueError(f"data-dir is for {', '.join(WITH_DATA)}, got it for {name}")
+    if only and name not in IN_PARTS:
+        raise ValueError(f"only is for {', '.join(IN_PARTS)}, got it for {name}")
+    module = import_module(f"regard.cli.benches.{name}")
+    more = (
+        [data_dir]
+        if name in WITH_DATA
+        else [out, only.split(",") if only else []]
+        if name in IN_PARTS
+        else []
+    )
     if not json:
-        print(HEADER)
+        print(getattr(module, "HEADER", HEADER))
     with redirect_stdout(
         sys.stderr if json else sys.stdout
     ):  # rows appear as they come; machines read stdout
-        report = import_module(f"regard.cli.benches.{name}").run(device, quick)
+        report = module.run(device, quick, *more)
     path = report.save(out)
     if report.series:
-        plot(
+        getattr(module, "plot", plot)(
             report,
             path.with_suffix(".svg"),
             f"{name} on {report.machine.accelerator or report.machine.processor}",

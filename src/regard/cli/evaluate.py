@@ -1,21 +1,38 @@
-"""`regard eval RUN`: the scores of a run's best model."""
+"""`regard eval RUN`: the scores of a run's best model, and a report on what it gets wrong."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from regard.cli.options import AsJson, print_json
 from regard.cli.train import DataDir, Device
 
+if TYPE_CHECKING:
+    from regard.probe import Report
+
+ReportFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--report",
+        metavar="FILE",
+        help="Write a report (.md or .html): confusions, calibration, negation pairs, worst mistakes.",
+        show_default=False,
+    ),
+]
+KINDS = (".md", ".html")
+
 
 def evaluate(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The run's folder.", show_default=False)],
+    run: Annotated[
+        str, typer.Argument(metavar="RUN", help="The run's folder, or zoo:NAME.", show_default=False)
+    ],
     test: Annotated[
         bool, typer.Option("--test", help="Score the test part, for the final figure, and record it.")
     ] = False,
+    report: ReportFile = None,
     data_dir: DataDir = None,
     device: Device = None,
     as_json: AsJson = False,
@@ -24,12 +41,54 @@ def evaluate(
 
     Example: regard eval runs/digits-vit --test
     """
-    from regard.train import evaluate as score
+    if report is not None and report.suffix not in KINDS:
+        raise ValueError(f"--report must end in {' or '.join(KINDS)}, got {report}")
+    part = "test" if test else "validation"
+    found: Report | None = None
+    if report is None and not run.startswith("zoo:"):
+        from regard.train import evaluate as score
 
-    scores = score(run, test=test, data_dir=data_dir, device=device)
+        scores = score(run, test=test, data_dir=data_dir, device=device)
+    else:
+        found = reported(run, test, data_dir, device)
+        scores = found.scores
+    if report is not None and found is not None:
+        write(found, report)
     if as_json:
-        print_json({"run": str(run), "part": "test" if test else "validation", **scores})
+        print_json(
+            {"run": run, "part": part, **scores} | ({} if found is None else {"report": found.as_dict()})
+        )
         return
-    print(f"{run}, {'test' if test else 'validation'} part")
+    print(f"{run}, {part} part")
     for name, value in scores.items():
         print(f"  {name:20}{value:.4f}")
+    if found is not None and found.pairs is not None:
+        whole = found.pairs["all"]
+        print(f"  {'negation pairs':20}{whole.sentences:.4f} of sentences, {whole.pairs:.4f} with both right")
+    if report is not None:
+        print(f"Open {report}")
+
+
+def reported(run: str, test: bool, data_dir: Path | None, device: str | None) -> Report:
+    """The report on a run or a model of the zoo, on the device that training would take."""
+    from regard import zoo
+    from regard.train.reports import report
+    from regard.train.switches import chosen_device
+
+    opened = zoo.open_run(run)
+    opened.model.to(chosen_device(device))
+    return report(opened, test=test, data_dir=data_dir)
+
+
+def write(found: Report, path: Path) -> None:
+    """The report as Markdown or as a page."""
+    from regard import probe
+
+    if path.suffix == ".md":
+        text = probe.report_markdown(found)
+    else:
+        from regard.probe.report_page import summary, title
+
+        text = probe.page(title(found), probe.report_sections(found), under=summary(found))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")

@@ -16,6 +16,7 @@ from regard.errors import check_int
 from regard.layers import Learned
 from regard.models import GPT
 
+USUAL = 200  # tokens where nobody asks for a number
 MOST = 10_000_000  # tokens that one call may ask for; more is taken for a slip
 
 RunName = Annotated[
@@ -26,7 +27,10 @@ RunName = Annotated[
 def generate(  # noqa: PLR0913, PLR0917 - each is one option
     run: RunName,
     prompt: Annotated[str, typer.Option(help="The text to continue.", show_default=False)],
-    tokens: Annotated[int, typer.Option(help="How many tokens to add.")] = 200,
+    tokens: Annotated[
+        int | None,
+        typer.Option(help=f"How many tokens to add; unset: {USUAL}, or what fits.", show_default=False),
+    ] = None,
     stream: Annotated[bool, typer.Option("--stream", help="Print the text as it arises.")] = False,
     temperature: Annotated[float, typer.Option(help="0 takes the likeliest token.")] = 0.8,
     top_k: Annotated[
@@ -52,7 +56,11 @@ def generate(  # noqa: PLR0913, PLR0917 - each is one option
         raise ValueError(f"device must be cpu, or cuda where there is one, got {device!r}")
     found = open_run(run)
     model, tokenizer = language_model(run, found)
-    ids, notice = prompt_ids(model, tokenizer, prompt, tokens, cut=found.description.get("cut"))
+    cut = found.description.get("cut")
+    ids, notice = prompt_ids(model, tokenizer, prompt, 1 if tokens is None else tokens, cut=cut)
+    if tokens is None:
+        learned = isinstance(model.config.position, Learned)
+        tokens = min(USUAL, model.config.context - len(ids)) if learned else USUAL
     if notice:
         print(notice, file=sys.stderr)
     model = model.to(device)
@@ -68,9 +76,11 @@ def generate(  # noqa: PLR0913, PLR0917 - each is one option
     )
     pieces = texts(tokenizer, ids[len(ids) - len(tokenizer.encode(prompt)) :], steps)
     if stream and not as_json:
-        for piece in pieces:
-            print(piece, end="", flush=True)
-        print()
+        try:
+            for piece in pieces:
+                print(piece, end="", flush=True)
+        finally:  # after Ctrl-C too
+            print()
         return
     text = "".join(pieces)
     seconds = time.perf_counter() - begin

@@ -12,6 +12,8 @@ from rich.text import Text
 from regard.cli.options import AsJson, print_json
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from regard.probe import Section
     from regard.zoo import Look
 
@@ -54,36 +56,50 @@ def write(found: Look, run: str, out: Path) -> list[Path]:
     from regard import probe
 
     out.mkdir(parents=True, exist_ok=True)
-    sections, figures = parts(found)
     files = [out / "look.html"]
-    page = probe.page(f"Inside {Path(run).name}", sections, under=" · ".join(found.notices))
+    page = probe.page(f"Inside {Path(run).name}", sections(found), under=" · ".join(found.notices))
     files[0].write_text(page, encoding="utf-8")
-    for name, figure in figures.items():
+    for name, figure in figures(found).items():
         files.append(out / f"{name}.png")
         probe.save_figure(figure, files[-1])
     return files
 
 
-def parts(found: Look):  # type: ignore[no-untyped-def]
-    """The sections of the page, and the figures by name."""
+def sections(found: Look) -> list[Section]:
+    """The sections of the page."""
     from regard import probe
 
-    sections: list[Section] = []
-    figures = {}
+    out: list[Section] = []
     if found.images is not None:
-        sections.append(probe.images_section(found.images))
-        figures["look"] = probe.images_figure(found.images)
-        for i in range(len(found.images.pictures) if found.images.heads is not None else 0):
-            sections.append(probe.heads_section(found.images, i))
-            figures[f"heads-{i + 1}"] = probe.heads_figure(found.images, i)
+        out.append(probe.images_section(found.images))
+        if found.images.heads is not None:
+            out += [probe.heads_section(found.images, i) for i in range(len(found.images.pictures))]
     for i, text in enumerate(found.texts, start=1):
-        many = len(found.texts) > 1
-        sections.append(probe.text_section(text, f"Text {i}" if many else "What it read"))
-        figures[f"look-{i}" if many else "look"] = probe.text_figure(text)
+        out.append(probe.text_section(text, f"Text {i}" if len(found.texts) > 1 else "What it read"))
     if found.completion is not None:
-        sections.append(probe.completion_section(found.completion))
-        figures["look"] = probe.completion_figure(found.completion)
-    return sections, figures
+        out.append(probe.completion_section(found.completion))
+    return out
+
+
+def figures(found: Look) -> dict[str, Figure]:
+    """The figures by name."""
+    from regard import probe
+
+    out = {}
+    if found.images is not None:
+        out["look"] = probe.images_figure(found.images)
+        for i in range(len(found.images.pictures) if found.images.heads is not None else 0):
+            out[f"heads-{i + 1}"] = probe.heads_figure(found.images, i)
+    for i, text in enumerate(found.texts, start=1):
+        out[f"look-{i}" if len(found.texts) > 1 else "look"] = probe.text_figure(text)
+    if found.completion is not None:
+        out["look"] = probe.completion_figure(found.completion)
+    return out
+
+
+def coloured(console: Console) -> bool:
+    """Whether colours will show: in a terminal that has them, unless NO_COLOR is set."""
+    return console.is_terminal and console.color_system is not None and not console.no_color
 
 
 def show(found: Look, console: Console, files: list[Path]) -> None:
@@ -98,8 +114,8 @@ def show(found: Look, console: Console, files: list[Path]) -> None:
             line = f"  {name}" + (f", true {truth}" if truth else "")
             console.print(Text.assemble((found.images.title(i), "bold"), line), soft_wrap=True)
     for text in found.texts:
-        console.print(probe.text_terminal(text, width=console.width), "")
+        console.print(probe.text_terminal(text, width=console.width, colour=coloured(console)), "")
     if found.completion is not None:
         console.print(f"{100 * found.completion.same:.1f} % of the made-up pixels hit the true level")
-    figures = ", ".join(str(file) for file in files[1:])
-    console.print(Text(f"Open {files[0]}; figures: {figures}"), soft_wrap=True)
+    pictures = ", ".join(str(file) for file in files[1:])
+    console.print(Text(f"Open {files[0]}; figures: {pictures}"), soft_wrap=True)

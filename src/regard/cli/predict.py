@@ -1,13 +1,25 @@
-"""`regard predict RUN INPUT…`: what a model takes an image or a text for."""
+"""`regard predict RUN INPUT…`: what a model takes an image or a text for, and which words made it so."""
 
 from __future__ import annotations
 
 import json
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.console import Console
+from rich.text import Text
 
+from regard.cli.look import coloured, sections
 from regard.cli.options import AsJson
+
+if TYPE_CHECKING:
+    from regard.train import Prediction, Run
+
+Html = Annotated[
+    Path | None,
+    typer.Option("--html", metavar="FILE", help="Also write a page with heat maps.", show_default=False),
+]
 
 
 def predict(
@@ -15,21 +27,75 @@ def predict(
         str, typer.Argument(metavar="RUN", help="A run's folder, or zoo:NAME.", show_default=False)
     ],
     inputs: Annotated[
-        list[str], typer.Argument(metavar="INPUT...", help="Image files, or texts.", show_default=False)
+        list[str],
+        typer.Argument(metavar="INPUT...", help="Image files, texts or .txt files.", show_default=False),
     ],
+    html: Html = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say what each input is, and how likely that is.
+    """Say what each input is, how likely that is and, of a text, which words made it so.
 
-    Example: regard predict runs/verdicts-encoder "Not one dull minute."
+    Words are coloured by attention and by gradient; without colours there is a table of the strongest words.
+
+    Example: regard predict zoo:verdicts-encoder "Not one dull minute."
     """
-    from regard.train import predict as ask
-    from regard.zoo import open_run
+    from regard.zoo import open_run, predict_sentiment
 
-    found = ask(open_run(run), inputs)
+    opened = open_run(run)
+    found: list[Prediction]
+    if opened.description["task"] == "texts":
+        found = [*(predict_sentiment(one, opened) for one in inputs)]
+    else:
+        from regard.train import predict as ask
+
+        found = ask(opened, inputs)
+    if html is not None:
+        write(html, run, opened, found)
     if as_json:
         print(json.dumps([one.as_dict() for one in found], ensure_ascii=False))
         return
-    for one in found:
-        shown = one.input if len(one.input) <= 60 else f"{one.input[:57]}..."
-        print(f"{one.label} {one.probability:.1%}  {shown}" + (f"  ({one.notice})" if one.notice else ""))
+    show(found, Console(highlight=False))
+    if html is not None:
+        print(f"Open {html}")
+
+
+def show(found: list[Prediction], console: Console) -> None:
+    """Label, probability and the coloured text; of an image the first two."""
+    from regard.probe import text_terminal
+    from regard.zoo import TextPrediction
+
+    for i, one in enumerate(found):
+        notice = f"  ({one.notice})" if one.notice else ""
+        if not isinstance(one, TextPrediction):
+            print(f"{one.label} {one.probability:.1%}  {shortened(one.input)}{notice}")
+            continue
+        if i:
+            console.rule(style="dim")
+        if one.notice:
+            console.print(Text(one.notice, style="italic"))
+        console.print(text_terminal(one.look, width=console.width, colour=coloured(console)))
+
+
+def write(path: Path, run: str, opened: Run, found: list[Prediction]) -> None:
+    """The page."""
+    from regard import probe, zoo
+
+    texts = [one.look for one in found if isinstance(one, zoo.TextPrediction)]
+    look = zoo.Look("texts", texts=tuple(texts)) if texts else zoo.look(opened, [one.input for one in found])
+    if len(texts) > 1:
+        notices = [f"Text {i}: {one.notice}" for i, one in enumerate(found, start=1) if one.notice]
+    else:
+        notices = [one.notice for one in found if one.notice] if texts else list(look.notices)
+    page = probe.page(f"Inside {Path(run).name}", sections(look), under=" · ".join(notices))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(page, encoding="utf-8")
+
+
+def shortened(text: str, most: int = 60) -> str:
+    """The text on one line, its end cut off where it is long.
+
+    >>> shortened("a  review\\nof a film", 12)
+    'a review...'
+    """
+    text = " ".join(text.split())
+    return text if len(text) <= most else f"{text[: most - 3].rstrip()}..."

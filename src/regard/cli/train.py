@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from regard.cli.options import AsJson, print_json
+
+if TYPE_CHECKING:
+    from regard.train import Recipe
 
 DataDir = Annotated[
     Path | None,
@@ -36,6 +39,12 @@ def train(  # noqa: PLR0913, PLR0917 - each is one option
     overfit: Annotated[
         int | None, typer.Option(metavar="N", help="Train on N examples until known by heart.")
     ] = None,
+    backbone: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FOLDER", help="The BERT to start from: a folder, or a hub name.", show_default=False
+        ),
+    ] = None,
     data_dir: DataDir = None,
     device: Device = None,
     listed: Annotated[bool, typer.Option("--list", help="Print the recipes.")] = False,
@@ -61,9 +70,20 @@ def train(  # noqa: PLR0913, PLR0917 - each is one option
     else:
         value = recipes.get(recipe)
     value = override(value, changed)
+    if backbone is not None:
+        value = on_backbone(value, backbone)
     if overfit is not None:
         value = replace(value, overfit=overfit)
     folder = Path("runs") / value.name if out is None else out
     result = run(value, folder, device=device, resume=resume, data_dir=data_dir, quiet=as_json)
     if as_json and os.environ.get("RANK", "0") == "0":
         print_json(result.as_dict())
+
+
+def on_backbone(recipe: Recipe, backbone: str) -> Recipe:
+    """The recipe, begun with that BERT in place of what it would begin with."""
+    if "start" not in {field.name for field in fields(recipe.task)}:
+        raise ValueError(f"--backbone is for recipes that classify texts, {recipe.name} does not")
+    folder = Path(backbone).expanduser()
+    start = str(folder.resolve()) if folder.exists() else backbone  # so that it is found from elsewhere too
+    return replace(recipe, before=None, task=replace(recipe.task, start=start))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -90,6 +91,36 @@ def encoder(c: Any, s: Setting) -> Cost:
     else:
         pooled = ("mean", segment_mean(s, need_tokens(s), c.width))
     return tree([*encoder_trunk(c, s), pooled, *classifier(s, c.width, c.classes)])
+
+
+def gru_layers(s: Setting, c: Any, n: Number, inputs: Number, *, first: bool) -> Parts:
+    """Stacked GRUs, both directions at once; padding is read like any token."""
+    sides = 2 if c.bidirectional else 1
+
+    def layer(channels: Number, first: bool) -> Cost:
+        return recurrent.beside([recurrent.gru(s, n, channels, c.hidden, first=first)] * sides)
+
+    parts: Parts = [("reader.0", layer(inputs, first))]
+    if is_symbolic(c.layers) or c.layers > 1:
+        parts.append((f"reader ×{c.layers - 1}", layer(c.hidden * sides, False) * (c.layers - 1)))
+    return [*parts, *classifier(s, c.hidden * sides, c.classes)]
+
+
+def gru_classifier(c: Any, s: Setting) -> Cost:
+    """Embedding, GRUs, a classifier of their last states."""
+    n = need_tokens(s)
+    embed = embedding(s, s.batch * n, c.vocab, c.width)
+    return tree([("embed", embed), *gru_layers(s, c, n, c.width, first=False)])
+
+
+def bert_gru(c: Any, s: Setting) -> Cost:
+    """A frozen encoder's hidden states, without gradients even in training; GRUs, a classifier."""
+    bert, frozen = c.bert, replace(s, training=False)
+    unused = bert.width * (bert.width + 1) if bert.pool == "class" else 0
+    unused += 0 if bert.classes is None else (bert.width + 1) * bert.classes
+    held = Cost(parameters=unused, weight_bytes=unused * s.each)  # pooler and head come along, and rest
+    hidden = tree([*encoder_trunk(bert, frozen), ("unused", held)])
+    return tree([("bert", hidden), *gru_layers(s, c, need_tokens(s), bert.width, first=True)])
 
 
 def segment_mean(s: Setting, n: Number, width: Number) -> Cost:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
 from regard.attention import linear_attend
@@ -25,7 +25,7 @@ from regard.cost.attention import (
     linear_attention_gradient,
 )
 from regard.cost.course import head_rule
-from regard.cost.recurrent import activated, steps, steps_gradient
+from regard.cost.recurrent import activated, gru_gradient, gru_steps, steps, steps_gradient
 from regard.cost.result import Cost
 from regard.cost.setting import Setting
 from regard.cost.sight import Sight, counted, masked, segmented
@@ -116,6 +116,25 @@ def _recurrence(a: Values, rows: int, links: tuple[int, ...], c: int, h: int, bi
     return Called(forward, steps_gradient(rows, links, c, h, bias, a["x"].requires_grad))
 
 
+def _gru(a: Values) -> Called:
+    """torch's GRU, with its layers and directions; padding that is packed away is not counted."""
+    m, x = a["self"], a["input"]
+    if isinstance(x, Tensor):
+        texts = 1 if x.ndim == 2 else x.shape[0] if m.batch_first else x.shape[1]
+    else:  # packed
+        x, texts = x.data, int(x.batch_sizes[0])
+    rows = x.shape[:-1].numel()
+    links = rows if a["hx"] is not None else rows - texts
+    sides = 2 if m.bidirectional else 1
+    forward, gradient = Cost(), Cost()
+    for i in range(m.num_layers):
+        inputs = m.input_size if i == 0 else m.hidden_size * sides
+        sizes = (rows, links, inputs, m.hidden_size, m.bias)
+        forward += gru_steps(*sizes) * sides
+        gradient += gru_gradient(*sizes, i > 0 or x.requires_grad) * sides
+    return Called(forward, gradient)
+
+
 def _course_head(a: Values) -> Called:
     head, x = a["self"], a["x"]
     B, T, dim = x.shape
@@ -204,6 +223,7 @@ def code_rules() -> dict[Any, tuple[str, Rule]]:
         grid_rnn.__code__: ("grid_rnn", _grid_rnn),
         linear_rnn.__code__: ("linear_rnn", _rnn),
         rnn.__code__: ("rnn", _rnn),
+        nn.GRU.forward.__code__: ("GRU", _gru),
         AttentionHead.forward.__code__: ("AttentionHead", _course_head),
         DistanceBias.dense.__code__: ("positions", _constant),
         position._angles.__code__: ("positions", _constant),

@@ -18,11 +18,13 @@ from regard.cost.shapes import (
     WeightlessShape,
 )
 from regard.models import (
+    BERTGRUConfig,
     ConvNetConfig,
     EncoderConfig,
     GPTConfig,
     GridCompletionConfig,
     GridRNNConfig,
+    GRUConfig,
     MLPConfig,
     ViTConfig,
 )
@@ -62,12 +64,14 @@ PRESETS: dict[str, Callable[[], Any]] = {
     "llama-3-8b": lambda: DecoderShape(
         vocab=128_256, depth=32, width=4096, heads=32, kv_heads=8, hidden=14_336
     ),
-    "vit-fashion-mnist": lambda: ViTConfig(**_small(), patch=4, depth=6, width=128, heads=4),
-    "convnet-fashion-mnist": lambda: ConvNetConfig(**_small()),
-    "mlp-fashion-mnist": lambda: MLPConfig(**_small()),
-    "grid-rnn-fashion-mnist": lambda: GridRNNConfig(**_small()),
-    "grid-completion": GridCompletionConfig,
+    "vit-small": lambda: ViTConfig(**_small(), patch=4, depth=6, width=128, heads=4),
+    "convnet-small": lambda: ConvNetConfig(**_small()),
+    "mlp-small": lambda: MLPConfig(**_small()),
+    "grid-rnn-small": lambda: GridRNNConfig(**_small()),
+    "grid-completion-small": GridCompletionConfig,
     "gpt-small": lambda: GPTConfig(vocab=256, context=256),
+    "bert-gru": lambda: BERTGRUConfig(bert=_bert(12, 768, 12, "pooler").backbone),
+    "gru-small": lambda: GRUConfig(vocab=8192, context=256),
     "encoder-small": lambda: EncoderConfig(vocab=8192, context=256, classes=2),
     "attention": lambda: AttentionShape(width=512, heads=8),
     "causal-attention": lambda: AttentionShape(width=512, heads=8, pattern=Causal()),

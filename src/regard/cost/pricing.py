@@ -18,11 +18,13 @@ from regard.cost.shapes import GridRNNShape, Shape
 from regard.course import PatchEmbed, VisionTransformer
 from regard.layers import Block
 from regard.models import (
+    BERTGRUConfig,
     ConvNetConfig,
     EncoderConfig,
     GPTConfig,
     GridCompletionConfig,
     GridRNNConfig,
+    GRUConfig,
     MLPConfig,
     ViTConfig,
 )
@@ -36,6 +38,8 @@ RULES: dict[type, Rule] = {
     MLPConfig: models.mlp,
     GridRNNConfig: models.grid_classifier,
     GridCompletionConfig: models.grid_completion,
+    GRUConfig: models.gru_classifier,
+    BERTGRUConfig: models.bert_gru,
 }
 IMAGES = (
     *(ViTConfig, ConvNetConfig, MLPConfig, GridRNNConfig, GridCompletionConfig),

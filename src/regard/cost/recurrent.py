@@ -62,6 +62,40 @@ def grid_rnn(
     return out + steps_gradient(cells, links, inputs, hidden, bias, not first) if s.training else out
 
 
+def gru_steps(rows: Number, links: Number, inputs: Number, hidden: Number, bias: bool = True) -> Cost:
+    """The arithmetic of `rows` states of a GRU, of which `links` read the state before them.
+
+    r, z = σ(W x + b + U h + c), n = tanh(W x + b + r·(U h + c)), and the new state is n + z·(h − n).
+
+    >>> gru_steps(rows=1, links=0, inputs=3, hidden=5).adds  # W x, b, c on r and z, n's sum, 1 − z
+    65
+    """
+    first = rows - links  # they have no U h, and (1 − z)·n is their new state
+    out = product(rows, inputs, 3 * hidden) + product(links, hidden, 3 * hidden)
+    joined = 3 * links + (6 * rows if bias else 0)  # U h, b and c
+    blended = 2 * links + first
+    out += Cost(multiplies=(rows if bias else links) * hidden, adds=joined * hidden)  # r·(U h + c)
+    out += Cost(multiplies=rows * hidden, adds=blended * hidden)
+    return out + Cost(other={"sigmoid": 2 * rows * hidden, "tanh": rows * hidden})
+
+
+def gru_gradient(
+    rows: Number, links: Number, inputs: Number, hidden: Number, bias: bool, needs_input: bool
+) -> Cost:
+    """Back through every link, and a gradient for each weight."""
+    out = linear_gradient(rows, inputs, 3 * hidden, bias, needs_input)
+    out += product(links, 3 * hidden, hidden) + product(3 * hidden, links, hidden)
+    return out + Cost(adds=less_one(rows) * 3 * hidden) if bias else out
+
+
+def gru(s: Setting, T: Number, inputs: Number, hidden: Number, *, first: bool = False) -> Cost:
+    """One GRU over T steps from no state."""
+    rows, links = s.batch * T, s.batch * less_one(T)
+    out = gru_steps(rows, links, inputs, hidden) + kept(s, 4 * rows * hidden) + Cost(depth=T)
+    out += weights(s, 3 * hidden * (inputs + hidden + 2))
+    return out + gru_gradient(rows, links, inputs, hidden, True, not first) if s.training else out
+
+
 def activated(activation: str, count: Number) -> Cost:
     """An elementwise function; the identity is none."""
     return Cost() if activation == "identity" else Cost(other={activation: count})

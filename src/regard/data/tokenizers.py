@@ -182,11 +182,16 @@ class BytePairTokenizer(Tokenizer):
         self.library = library
 
     @classmethod
-    def train(cls, texts: Iterable[str], vocab: int = 8_192) -> BytePairTokenizer:
-        """Merge pairs of bytes, the most frequent first, until there are `vocab` ids."""
+    def train(cls, texts: Iterable[str], vocab: int = 8_192, *, lower: bool = False) -> BytePairTokenizer:
+        """Merge pairs of bytes, the most frequent first, until there are `vocab` ids.
+
+        With `lower`, capitals are read as small letters, here and ever after.
+        """
         check_int("vocab", vocab, least=cls.LEAST)
         hub = need("tokenizers", "text")
         library = hub.Tokenizer(hub.models.BPE())
+        if lower:
+            library.normalizer = hub.normalizers.Lowercase()
         library.pre_tokenizer = hub.pre_tokenizers.ByteLevel(add_prefix_space=False)
         library.decoder = hub.decoders.ByteLevel()
         trainer = hub.trainers.BpeTrainer(

@@ -4,13 +4,29 @@
 
 The residual stream and all sums are float32. A program computes a few rows of a product, with all loads of
 their weights in flight at once; the norm before it is computed again by every program, for it costs nothing.
+
+With EARLY a kernel starts while the one before still runs (programmatic dependent launch, from Hopper on): it
+asks for its weights, which nobody writes, and only then waits. So the memory never rests between two kernels.
 """
 
 import triton
 import triton.language as tl
+from triton.language.extra import cuda
 
 LOWEST = tl.constexpr(-1.0e30)
 TURN = tl.constexpr(6.283185307179586)
+
+
+@triton.jit
+def _announce(EARLY: tl.constexpr):
+    if EARLY:
+        cuda.gdc_launch_dependents()
+
+
+@triton.jit
+def _await(EARLY: tl.constexpr):
+    if EARLY:
+        cuda.gdc_wait()
 
 
 @triton.jit
@@ -22,21 +38,21 @@ def _gelu(x, TANH: tl.constexpr):
 
 
 @triton.jit
-def _normed(x, inside, gamma, beta, at, width, eps):
+def _normed(x, inside, gain, shift, width, eps):
     mean = tl.sum(x, 0) / width
     off = tl.where(inside, x - mean, 0.0)
     scale = tl.rsqrt(tl.sum(off * off, 0) / width + eps)
-    g = tl.load(gamma + at, mask=inside, other=0.0).to(tl.float32)
-    b = tl.load(beta + at, mask=inside, other=0.0).to(tl.float32)
-    return off * scale * g + b
+    return off * scale * gain.to(tl.float32) + shift.to(tl.float32)
 
 
 @triton.jit
 def embed_kernel(token, at, table, positions, waves, x, cos, sin, turns, width, half,
                  BLOCK: tl.constexpr, HALF: tl.constexpr, LEARNED: tl.constexpr, WAVES: tl.constexpr,
-                 COUNTS: tl.constexpr, ROTARY: tl.constexpr):  # fmt: skip
+                 COUNTS: tl.constexpr, ROTARY: tl.constexpr, EARLY: tl.constexpr):  # fmt: skip
     """x (B,C) = table[token] + position; for Rotary the cosines and sines (B, D/2) of this step."""
     b = tl.program_id(0)
+    _announce(EARLY)
+    _await(EARLY)
     t, p = tl.load(token + b), tl.load(at + b)
     c = tl.arange(0, BLOCK)
     inside = c < width
@@ -63,9 +79,10 @@ def embed_kernel(token, at, table, positions, waves, x, cos, sin, turns, width, 
 def project_kernel(x, weight, bias, gamma, beta, y, best, best_at, rows, width, eps,
                    B: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr, CHUNKS: tl.constexpr,
                    NORM: tl.constexpr, BIAS: tl.constexpr, GELU: tl.constexpr, TANH: tl.constexpr,
-                   ADD: tl.constexpr, BEST: tl.constexpr):  # fmt: skip
+                   ADD: tl.constexpr, BEST: tl.constexpr, EARLY: tl.constexpr):  # fmt: skip
     """y (B,rows) = weight (rows,width) · x, x normed first or not, with bias, GELU, residual or argmax after."""
     pid = tl.program_id(0)
+    _announce(EARLY)
     n = pid * ROWS + tl.arange(0, ROWS)
     k = tl.arange(0, BLOCK)
     real = n < rows
@@ -73,10 +90,16 @@ def project_kernel(x, weight, bias, gamma, beta, y, best, best_at, rows, width, 
     inside = k < width
     # The first weights are asked for before the inputs are looked at, so that both travel together.
     w = tl.load(base + k[None, :], mask=real[:, None] & inside[None, :], other=0.0)
+    if NORM:
+        gain = tl.load(gamma + k, mask=inside, other=0.0)
+        shift = tl.load(beta + k, mask=inside, other=0.0)
+    if BIAS:
+        constant = tl.load(bias + n, mask=real, other=0.0).to(tl.float32)
+    _await(EARLY)
     for b in tl.static_range(B):
         v = tl.load(x + b * width + k, mask=inside, other=0.0).to(tl.float32)
         if NORM:
-            v = _normed(v, inside, gamma, beta, k, width, eps)
+            v = _normed(v, inside, gain, shift, width, eps)
         acc = w.to(tl.float32) * v[None, :]
         for chunk in tl.static_range(1, CHUNKS):
             at = chunk * BLOCK + k
@@ -85,7 +108,7 @@ def project_kernel(x, weight, bias, gamma, beta, y, best, best_at, rows, width, 
             acc += u * tl.load(x + b * width + at, mask=more, other=0.0).to(tl.float32)[None, :]
         out = tl.sum(acc, 1)
         if BIAS:
-            out += tl.load(bias + n, mask=real, other=0.0).to(tl.float32)
+            out += constant
         if GELU:
             out = _gelu(out, TANH)
         if ADD:
@@ -102,12 +125,14 @@ def project_kernel(x, weight, bias, gamma, beta, y, best, best_at, rows, width, 
 def attend_kernel(qkv, key, value, at, mask, slopes, cos, sin, out, part, part_ml, done, size, first, recent, scale,
                   H: tl.constexpr, G: tl.constexpr, D: tl.constexpr, WIDE: tl.constexpr, EACH: tl.constexpr,
                   SLOTS: tl.constexpr, SPLITS: tl.constexpr, ROTARY: tl.constexpr, SLOPES: tl.constexpr,
-                  MASKED: tl.constexpr):  # fmt: skip
+                  MASKED: tl.constexpr, EARLY: tl.constexpr):  # fmt: skip
     """One group of heads of one row over a share of its slots; the new key and value are written to theirs.
 
     The last program of a group to finish adds up what all of them found.
     """
     row, split = tl.program_id(0), tl.program_id(1)
+    _announce(EARLY)
+    _await(EARLY)
     b, g = row // G, row % G
     p = tl.load(at + b)
     d = tl.arange(0, WIDE)
@@ -199,9 +224,11 @@ def attend_kernel(qkv, key, value, at, mask, slopes, cos, sin, out, part, part_m
 
 @triton.jit(do_not_specialize=["parts", "stop_count", "room"])
 def settle_kernel(best, best_at, token, at, ended, stops, found, count, parts, stop_count, room,
-                  BLOCK: tl.constexpr, STOPS: tl.constexpr):  # fmt: skip
+                  BLOCK: tl.constexpr, STOPS: tl.constexpr, EARLY: tl.constexpr):  # fmt: skip
     """The likeliest token of each row from the best of each program; then everything moves on by one."""
     b = tl.program_id(0)
+    _announce(EARLY)
+    _await(EARLY)
     i = tl.arange(0, BLOCK)
     top = tl.full((), float("-inf"), tl.float32)
     chosen = tl.full((), 0, tl.int32)
@@ -234,6 +261,8 @@ def add_norm_kernel(x, branch, gamma, beta, y, width, eps, BLOCK: tl.constexpr, 
     if ADD:
         v += tl.load(branch + b * width + k, mask=inside, other=0.0).to(tl.float32)
         tl.store(x + b * width + k, v, mask=inside)
+    gain = tl.load(gamma + k, mask=inside, other=0.0)
+    shift = tl.load(beta + k, mask=inside, other=0.0)
     tl.store(
-        y + b * width + k, _normed(v, inside, gamma, beta, k, width, eps).to(y.dtype.element_ty), mask=inside
+        y + b * width + k, _normed(v, inside, gain, shift, width, eps).to(y.dtype.element_ty), mask=inside
     )

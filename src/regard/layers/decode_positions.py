@@ -32,8 +32,12 @@ def encode_at(module: nn.Module, at: Tensor, width: int) -> Tensor:
 
 def angles_at(at: Tensor, width: int, base: float) -> Tensor:
     """The angles (B, ⌈width/2⌉) of positions (B,), in float64 where the device has it."""
-    dtype = torch.float32 if at.device.type == "mps" else torch.float64
-    return at.to(dtype)[:, None] * frequencies(width, base, at.device, dtype)
+    return at[:, None] * turning(width, base, at.device)
+
+
+def turning(width: int, base: float, device: torch.device) -> Tensor:
+    """The frequencies (⌈width/2⌉,), in float64 where the device has it."""
+    return frequencies(width, base, device, torch.float32 if device.type == "mps" else torch.float64)
 
 
 def frequencies(width: int, base: float, device: torch.device, dtype: torch.dtype) -> Tensor:

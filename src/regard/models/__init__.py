@@ -1,5 +1,6 @@
 """What a user trains, and how its weights come and go."""
 
+from regard.models.bert_gru import BERTGRUConfig, BERTGRUSentiment
 from regard.models.completion import GridCompletion, GridCompletionConfig
 from regard.models.convnet import ConvNet, ConvNetConfig
 from regard.models.encoder import Encoder, EncoderConfig
@@ -7,6 +8,7 @@ from regard.models.files import load, save
 from regard.models.from_course import from_course
 from regard.models.gpt import GPT, GPTConfig, Tied, Untied
 from regard.models.grid import GridRNN, GridRNNConfig
+from regard.models.gru import GRUClassifier, GRUConfig
 from regard.models.huggingface import from_huggingface, to_huggingface
 from regard.models.mlp import MLP, MLPConfig
 from regard.models.trunk import mean_pool
@@ -15,11 +17,15 @@ from regard.models.vit import ViT, ViTConfig
 __all__ = [
     "GPT",
     "MLP",
+    "BERTGRUConfig",
+    "BERTGRUSentiment",
     "ConvNet",
     "ConvNetConfig",
     "Encoder",
     "EncoderConfig",
     "GPTConfig",
+    "GRUClassifier",
+    "GRUConfig",
     "GridCompletion",
     "GridCompletionConfig",
     "GridRNN",

@@ -8,17 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
-from torch.nn.functional import linear
+from torch.nn.functional import linear, scaled_dot_product_attention
 
 from regard.attention.linear_features import elu1
 from regard.layers.cache import LayerCache
-from regard.layers.decode_positions import angles_at, encode_at, turn_at
+from regard.layers.decode_positions import encode_at, turn_at, turning
 from regard.layers.linear_mixer import Linear
 from regard.layers.slots import Layout, attend_slots, layout_of, shows_all_held
 from regard.pattern import Pattern
 
 if TYPE_CHECKING:
     from regard.models.gpt import GPT
+
+ENDLESS = 1 << 62  # positions, more than anyone counts to
 
 
 @dataclass
@@ -39,6 +41,7 @@ class Decoder:
 
     It holds parts of the model but not the model. `step` reads `token` (B,) at positions `at` (B,), which
     the caller moves on. With `together`, an integer kept on the host, all rows stand at one position.
+    Where every pattern lets old keys go there is no end to the positions, and `capacity` says so.
     """
 
     def __init__(self, model: GPT, batch: int, capacity: int) -> None:
@@ -57,12 +60,17 @@ class Decoder:
         bias = self.blocks[0].attention.bias if self.blocks else None
         slopes = [0.0] if bias is None else list(bias.slopes)
         self.slopes = torch.tensor(slopes, dtype=torch.float32, device=self.device)
+        rotary = self.blocks[0].attention.rotary if self.blocks else None
+        base = 1.0 if rotary is None else rotary.base
+        self.turning = turning(config.head_size, base, self.device)
         self.rows = torch.arange(batch, device=self.device)
         self.places = {
             pattern: Place(pattern, _roomy(pattern, capacity))
             for pattern in config.patterns
             if not isinstance(pattern, Linear)
         }
+        if all(_endless(place) for place in self.places.values()):
+            self.capacity = ENDLESS
         self.past: list[tuple[Tensor, Tensor]] = []  # keys and values, or the state
         G, D = self.blocks[0].attention.kv_heads if self.blocks else 0, config.head_size
         for pattern in config.patterns:
@@ -152,14 +160,20 @@ class Decoder:
             self._look(place)
         for block, past in zip(self.blocks, self.past, strict=True):
             x = self._block(block, x, past, turn)
-        x = self.output_norm(x)
-        return x @ self.embed.weight.T if self.head is None else self.head(x)
+        return self._product(self.embed if self.head is None else self.head, self.output_norm(x))
+
+    def _product(self, layer: Any, x: Tensor) -> Tensor:
+        return linear(x, layer.weight, getattr(layer, "bias", None))
+
+    def _feed(self, feedforward: Any, x: Tensor) -> Tensor:
+        out: Tensor = feedforward(x)
+        return out
 
     def _turn(self) -> tuple[Tensor, Tensor] | None:
         rotary = self.blocks[0].attention.rotary if self.blocks else None
         if rotary is None:
             return None
-        angles = angles_at(self.at, self.config.head_size, rotary.base)
+        angles = self.at[:, None] * self.turning
         return angles.cos().to(self.dtype), angles.sin().to(self.dtype)
 
     def _look(self, place: Place) -> None:
@@ -200,13 +214,13 @@ class Decoder:
     ) -> Tensor:
         assembly = block.assembly
         x = assembly.join(x, lambda h: self._attend(block.attention, h, past, turn), block.attention_norm)
-        return assembly.join(x, block.feedforward, block.feedforward_norm)
+        return assembly.join(x, lambda h: self._feed(block.feedforward, h), block.feedforward_norm)
 
     def _attend(
         self, attention: Any, x: Tensor, past: tuple[Tensor, Tensor], turn: tuple[Tensor, Tensor] | None
     ) -> Tensor:
         H, G = attention.heads, attention.kv_heads
-        qkv = linear(x, attention.qkv.weight, attention.qkv.bias).view(self.batch, H + 2 * G, -1)
+        qkv = self._product(attention.qkv, x).view(self.batch, H + 2 * G, -1)
         qk, v = qkv[:, : H + G], qkv[:, H + G :]
         if turn is not None:
             qk = turn_at(qk, *turn)
@@ -216,8 +230,12 @@ class Decoder:
         else:
             place = self.places[attention.pattern]
             key, value = self._write(past, k, v, place)
-            out = attend_slots(q[:, :, None], key, value, place.allowed, place.bias)[:, :, 0]
-        return linear(out.flatten(1), attention.out.weight, attention.out.bias)
+            if place.allowed is None and place.bias is None:
+                # The heads of a group are further queries of its keys.
+                out = scaled_dot_product_attention(q.reshape(self.batch, G, H // G, -1), key, value)
+            else:
+                out = attend_slots(q[:, :, None], key, value, place.allowed, place.bias)
+        return self._product(attention.out, out.reshape(self.batch, -1))
 
     def _write(self, past: tuple[Tensor, Tensor], k: Tensor, v: Tensor, place: Place) -> list[Tensor]:
         for x, new in zip(past, (k, v), strict=True):
@@ -247,6 +265,10 @@ def linear_step(q: Tensor, k: Tensor, v: Tensor, state: tuple[Tensor, Tensor]) -
 def pointers(model: GPT) -> tuple[int, ...]:
     """Where the weights lie: a decoder is good for as long as they stay there."""
     return tuple(weight.data_ptr() for weight in model.parameters())
+
+
+def _endless(place: Place) -> bool:
+    return place.layout.table is not None or _roomy(place.pattern, ENDLESS).size == place.layout.size
 
 
 def _roomy(pattern: Pattern, capacity: int) -> Layout:

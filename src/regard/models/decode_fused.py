@@ -58,6 +58,7 @@ class FusedDecoder(Decoder):
         self.many = batch > FEW if many is None else many
         assert isinstance(config.block, PreNorm)
         assert isinstance(config.block.feedforward, Gelu)
+        self.early = starts_early(device)
         self.eps, self.tanh = config.block.norm.eps, config.block.feedforward.tanh
         hidden = config.block.feedforward.hidden_of(config.width)
         first = self.blocks[0].attention
@@ -152,6 +153,7 @@ class FusedDecoder(Decoder):
             WAVES=isinstance(position, Sinusoidal),
             COUNTS=isinstance(position, Natural | Scaled),
             ROTARY=self.blocks[0].attention.rotary is not None,
+            **self.early,
         )
 
     def _project(
@@ -169,7 +171,7 @@ class FusedDecoder(Decoder):
 
         rows, width = layer.weight.shape
         bias = getattr(layer, "bias", None)
-        block = _power(width) if norm is not None else min(2048, _power(width))
+        block = min(WIDEST, _power(width))  # whole, where it fits: then all weights are asked for at once
         each = _rows_per_program(rows, block)
         project_kernel[(-(-rows // each),)](
             x,
@@ -194,6 +196,7 @@ class FusedDecoder(Decoder):
             ADD=add,
             BEST=best,
             num_warps=max(1, min(8, each * block // 2048)),
+            **self.early,
         )
 
     def _mix(self, pattern: Any, past: tuple[Tensor, Tensor]) -> None:
@@ -229,6 +232,7 @@ class FusedDecoder(Decoder):
             SLOPES=attention.bias is not None,
             MASKED=not shows_all_held(pattern) or place.segments is not None,
             num_warps=4,
+            **self.early,
         )
 
     def _add_norm(self, norm: Any, add: bool = True) -> None:
@@ -265,6 +269,13 @@ class FusedDecoder(Decoder):
             return frequencies(self.config.width, position.base, self.device, torch.float64)
         one = 1.0 / position.longest if isinstance(position, Scaled) else 1.0
         return torch.tensor([one], dtype=torch.float64, device=self.device)
+
+
+def starts_early(device: torch.device) -> dict[str, bool]:
+    """What each kernel is launched with, so that it starts before the one in front of it has ended."""
+    if device.type != "cuda" or torch.cuda.get_device_capability(device) < (9, 0):
+        return {"EARLY": False}
+    return {"EARLY": True, "launch_pdl": True}
 
 
 def _affine(x: Tensor, layer: Any, out: Tensor) -> None:

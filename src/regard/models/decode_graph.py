@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from regard.models.decode import Decoder
-from regard.models.decode_fused import FusedDecoder, no_fused
+from regard.models.decode_fused import FEW, FusedDecoder, no_fused
 from regard.models.decode_loop import DECODERS, GROWS_BY, fits
 from regard.models.sampling import Sampling, race
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 ROOM = 128  # tokens between two readings, at most
 AT_ONCE = 8  # steps in the longer of the two graphs
+LEAST = 512  # positions with room from the start for a few rows: longer prompts then need no new recording
 
 
 class Recorded:
@@ -86,6 +87,7 @@ class Recorded:
             BLOCK=min(4096, 1 << (decoder.parts - 1).bit_length()),
             STOPS=1 << (self.stop_count - 1).bit_length() if self.stop_count else 0,
             num_warps=8,
+            **decoder.early,
         )
 
     def record(self) -> None:
@@ -132,7 +134,7 @@ class Recorded:
     def draw(self, generator: torch.Generator | None) -> None:
         """New noise for the next choice."""
         assert self.noise is not None
-        if generator is None or generator.device == self.noise.device:
+        if generator is None or generator.device.type == self.noise.device.type:  # cuda means cuda:0
             self.noise.exponential_(generator=generator)
         else:
             self.noise.copy_(torch.empty(self.noise.shape).exponential_(generator=generator))
@@ -191,7 +193,7 @@ def _obtain(model: GPT, batch: int, capacity: int, key: tuple[Any, ...]) -> Reco
     found: Any = DECODERS.pop(model, None)
     if isinstance(found, Recorded) and found.serves(model, batch, capacity, key):
         return found
-    recorded = Recorded(model, batch, capacity, *key)
+    recorded = Recorded(model, batch, max(capacity, LEAST) if batch <= FEW else capacity, *key)
     recorded.record()
     return recorded
 

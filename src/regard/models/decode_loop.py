@@ -13,6 +13,7 @@ from regard.attention import Choice
 from regard.errors import check_int
 from regard.layers import Learned
 from regard.models.decode import Decoder, pointers
+from regard.models.decode_packed import PackedDecoder, no_packing
 from regard.models.sampling import Sampling, noise_like, race
 from regard.models.trunk import check_tokens
 
@@ -134,7 +135,8 @@ def _lean(
 ) -> Iterator[Tensor]:
     """The same step on fixed memory, as plain torch without the modules' overhead."""
     longest = max(map(len, prompts))
-    decoder = obtain(model, len(prompts), min(longest + count, longest + GROWS_BY))
+    kind = Decoder if no_packing(model, count) is not None else PackedDecoder
+    decoder = obtain(model, len(prompts), min(longest + count, longest + GROWS_BY), kind)
     try:
         logits = decoder.fill(model, prompts, segments)
         last = torch.stack([prompt[-1] for prompt in prompts])
@@ -154,15 +156,17 @@ def _lean(
                 if bool(ended.all()):
                     return
     finally:
+        if isinstance(decoder, PackedDecoder):
+            decoder.release()
         DECODERS[model] = decoder
 
 
-def obtain(model: GPT, batch: int, capacity: int) -> Decoder:
+def obtain(model: GPT, batch: int, capacity: int, kind: type[Decoder] = Decoder) -> Decoder:
     """A decoder with room for so many positions: the model's latest where it fits, else a new one."""
     found = DECODERS.pop(model, None)  # taken while in use: another stream gets one of its own
-    if isinstance(found, Decoder) and fits(found, model, batch) and found.capacity >= capacity:
+    if type(found) is kind and fits(found, model, batch) and found.capacity >= capacity:
         return found
-    return Decoder(model, batch, 1 << (capacity - 1).bit_length())
+    return kind(model, batch, 1 << (capacity - 1).bit_length())
 
 
 def fits(decoder: Decoder, model: GPT, batch: int) -> bool:
@@ -172,7 +176,7 @@ def fits(decoder: Decoder, model: GPT, batch: int) -> bool:
 
 def grow(model: GPT, decoder: Decoder, needed: int) -> Decoder:
     """A decoder with twice the room and the same past."""
-    larger = Decoder(model, decoder.batch, max(2 * decoder.capacity, needed))
+    larger = type(decoder)(model, decoder.batch, max(2 * decoder.capacity, needed))
     larger.adopt(decoder)
     return larger
 

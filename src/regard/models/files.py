@@ -11,11 +11,13 @@ import torch
 from torch import Tensor, nn
 
 from regard.errors import need
+from regard.models.bert_gru import BERTGRUConfig, BERTGRUSentiment
 from regard.models.completion import GridCompletion, GridCompletionConfig
 from regard.models.convnet import ConvNet, ConvNetConfig
 from regard.models.encoder import Encoder, EncoderConfig
 from regard.models.gpt import GPT, GPTConfig
 from regard.models.grid import GridRNN, GridRNNConfig
+from regard.models.gru import GRUClassifier, GRUConfig
 from regard.models.mlp import MLP, MLPConfig
 from regard.models.parts import build, fields_of
 from regard.models.vit import ViT, ViTConfig
@@ -29,6 +31,8 @@ MODELS: dict[str, tuple[Any, Any]] = {
     "GridCompletion": (GridCompletionConfig, GridCompletion),
     "ConvNet": (ConvNetConfig, ConvNet),
     "MLP": (MLPConfig, MLP),
+    "GRUClassifier": (GRUConfig, GRUClassifier),
+    "BERTGRUSentiment": (BERTGRUConfig, BERTGRUSentiment),
 }
 
 
@@ -87,10 +91,11 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
     safetensors = need("safetensors", "files")
     try:
         with path.open("rb") as file:
-            start = file.read(2)
+            start = file.read(9)
     except OSError as error:
         raise ValueError(f"{path} cannot be read: {error.strerror}") from error
-    if start in (b"PK", b"\x80\x02", b"\x80\x04", b"\x80\x05"):
+    # A whole file begins with the eight bytes of its header's length, which may be any, and a brace.
+    if start.startswith((b"PK", b"\x80\x02", b"\x80\x04", b"\x80\x05")) and start[8:] != b"{":
         raise ValueError(
             f"{path} looks like a pickle, which can run code and is never loaded; use safetensors"
         )

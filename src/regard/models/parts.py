@@ -20,12 +20,14 @@ from regard.layers import (
     Sinusoidal,
     SwiGLU,
 )
+from regard.models.encoder import EncoderConfig
 from regard.models.gpt import Tied, Untied
 from regard.pattern import Pattern, parse
 
 KINDS: tuple[type, ...] = (
     *(PreNorm, PostNorm, CourseBlock, LayerNorm, RMSNorm, Gelu, SwiGLU, Tied, Untied),
     *(Natural, Scaled, Sinusoidal, Learned, Rotary, Alibi),
+    EncoderConfig,  # a model that is part of another
 )
 PARTS = {kind.__name__: kind for kind in KINDS}
 

@@ -31,6 +31,8 @@ from regard.probe.plot_positions import position_figure
 from regard.probe.plot_texts import text_figure
 from regard.probe.plotting import save_figure
 from regard.probe.positions import PositionSimilarity, position_similarity
+from regard.probe.report import Bin, Mistake, Report, judge
+from regard.probe.report_page import report_markdown, report_sections
 from regard.probe.sections import (
     completion_section,
     heads_section,
@@ -40,19 +42,23 @@ from regard.probe.sections import (
     text_section,
 )
 from regard.probe.text_colours import text_html, text_terminal
-from regard.probe.texts import Piece, TextLook, clean, look_text, pieces_of
+from regard.probe.texts import Piece, TextLook, Window, clean, look_text, pieces_of
 
 __all__ = [
     "Attribution",
+    "Bin",
     "Completion",
     "HidingCheck",
     "ImageLook",
     "ImageRead",
+    "Mistake",
     "Piece",
     "PositionSimilarity",
+    "Report",
     "Section",
     "Seen",
     "TextLook",
+    "Window",
     "check_by_hiding",
     "clean",
     "complete_images",
@@ -67,6 +73,7 @@ __all__ = [
     "images_section",
     "input_gradient",
     "integrated_gradients",
+    "judge",
     "look_images",
     "look_text",
     "mean_attention",
@@ -79,6 +86,8 @@ __all__ = [
     "read_image",
     "read_text",
     "relative",
+    "report_markdown",
+    "report_sections",
     "rollout",
     "save_figure",
     "score_images",

@@ -11,6 +11,7 @@ from torch.nn.functional import interpolate
 
 from regard.layers import Trace
 from regard.layers.attention import Attention
+from regard.models import BERTGRUSentiment
 
 READERS = ("class", "mean", "last")
 
@@ -62,7 +63,12 @@ def has_attention(model: nn.Module) -> bool:
 
 
 def reader_of(model: nn.Module) -> str:
-    """Which tokens the model's answer is read from: its pooling, or the last token of a language model."""
+    """Which tokens the model's answer is read from: its pooling, or the last token of a language model.
+
+    GRUs over an encoder read all of its tokens, whatever the encoder itself was pooled by.
+    """
+    if isinstance(model, BERTGRUSentiment):
+        return "mean"
     for part in (model, *model.children()):
         pool = getattr(getattr(part, "config", None), "pool", None)
         if pool in READERS:

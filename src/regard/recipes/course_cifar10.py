@@ -30,7 +30,7 @@ def recipe() -> Recipe:
         optimizer=AdamW(lr=1e-3, decay=0.05),
         schedule=Cosine(warmup=0.1),
         batch=512,
-        minutes=4.8,
+        minutes=1.5,
         ema=0.999,
         tf32=True,
         validate_every=1000,

@@ -2,8 +2,8 @@
 
 Command: regard train dialogue
 Hardware: one H200
-Minutes: 1
-Score: measured: not yet
+Minutes: 0.3 on a shared GPU, 0.4 of compiling before
+Score: validation perplexity 146.5, of known words 143.1; 1.710 bits per character (seed 0)
 """
 
 from __future__ import annotations
@@ -20,17 +20,19 @@ def recipe() -> Recipe:
         task=Language(
             data="tinyshakespeare",
             model=GPTConfig(
-                vocab=1, context=128, depth=4, width=256, heads=4, position=Rotary(), dropout=0.4
+                vocab=1, context=128, depth=3, width=256, heads=4, position=Rotary(), dropout=0.5
             ),
             tokens=Words(),
             cut="dialogues",
+            hide=0.3,
+            rare=0.7,
             prompt="ROMEO :",
             sample=100,
         ),
         optimizer=Muon(lr=4e-3, decay=0.2, adam=AdamW(lr=2e-3, decay=0.2)),
         schedule=Cosine(warmup=0.05),
         batch=128,
-        epochs=30,
+        epochs=20,
         ema=0.99,
         tf32=True,
         validate_every=51,

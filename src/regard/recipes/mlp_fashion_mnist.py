@@ -2,8 +2,8 @@
 
 Command: regard train mlp-fashion-mnist
 Hardware: one H200, or two CPU cores
-Minutes: 1
-Score: measured: not yet
+Minutes: 0.1
+Score: 90.00 % of the test set (seed 0; validation 89.93 %)
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def recipe() -> Recipe:
         name="mlp-fashion-mnist",
         task=ClassifyImages(
             data="fashion-mnist",
-            model=MLPConfig(image=28, channels=1, classes=10, widths=(512, 512, 512)),
+            model=MLPConfig(image=28, channels=1, classes=10, widths=(1536, 1536, 1024)),
             augment=Augment(classes=10, mean=(0.286,), std=(0.353,), crop=2, flip=0.5),
             smoothing=0.1,
             validation=0.05,
@@ -27,7 +27,7 @@ def recipe() -> Recipe:
         optimizer=AdamW(lr=1e-3, decay=0.05),
         schedule=Cosine(warmup=0.05),
         batch=512,
-        epochs=60,
+        epochs=40,
         ema=0.999,
         tf32=True,
         validate_every=500,

@@ -1,45 +1,67 @@
-"""An Encoder from scratch on the 25,000 labelled reviews of IMDb.
+"""An Encoder from scratch on the 25,000 labelled reviews of IMDb: their hidden words, then their labels.
 
 Command: regard train sentiment-imdb
 Hardware: one H200
-Minutes: 5
-Score: measured: not yet
+Minutes: 2.2 and 1.1 on a shared GPU, 1.5 of setup
+Score: 90.68 % of the test set (seed 0; validation 91.92 %)
+
+No other text is read. By the labels alone the best validation was 89.8 %: see NOTES.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from regard.layers import PreNorm, Rotary
 from regard.models import EncoderConfig
-from regard.train import AdamW, BytePairs, ClassifyTexts, Cosine, Recipe
+from regard.train import AdamW, BytePairs, ClassifyTexts, Cosine, MaskedText, Muon, Recipe
 
 
 def recipe() -> Recipe:
     """The values."""
+    tokens = BytePairs(vocab=10_240, lower=True)
+    model = EncoderConfig(
+        vocab=1,
+        context=1024,
+        depth=4,
+        width=256,
+        heads=4,
+        position=Rotary(),
+        block=PreNorm(),
+        pool="mean",
+    )
+    first = Recipe(
+        name="sentiment-imdb-words",
+        task=MaskedText(
+            data="imdb", model=replace(model, context=256), tokens=tokens, share=0.25, unlabelled=False
+        ),
+        optimizer=Muon(lr=4e-3, decay=0.1, adam=AdamW(lr=2e-3, decay=0.1)),
+        schedule=Cosine(warmup=0.05),
+        batch=256,
+        minutes=2.2,
+        ema=0.999,
+        tf32=True,
+        validate_every=1000,
+        read_every=50,
+        save_every=4000,
+    )
     return Recipe(
         name="sentiment-imdb",
         task=ClassifyTexts(
             data="imdb",
-            model=EncoderConfig(
-                vocab=1,
-                context=512,
-                depth=2,
-                width=128,
-                heads=4,
-                position=Rotary(),
-                block=PreNorm(),
-                pool="mean",
-                dropout=0.3,
-            ),
-            tokens=BytePairs(vocab=16_384),
+            model=replace(model, dropout=0.3),
+            tokens=tokens,
             keep="both",
+            hide=0.4,
             smoothing=0.1,
         ),
-        optimizer=AdamW(lr=1e-3, decay=0.1),
+        before=first,
+        optimizer=AdamW(lr=3e-4, decay=0.1),
         schedule=Cosine(warmup=0.1),
-        batch=128,
-        epochs=12,
+        batch=64,
+        epochs=5,
         ema=0.99,
         tf32=True,
         validate_every=176,
-        read_every=50,
+        read_every=44,
     )

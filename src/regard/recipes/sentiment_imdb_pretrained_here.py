@@ -2,8 +2,8 @@
 
 Command: regard train sentiment-imdb-pretrained-here
 Hardware: one H200
-Minutes: 8
-Score: measured: not yet
+Minutes: 5.2 and 0.5 on a shared GPU, 1.8 of setup
+Score: 92.30 % of the test set (seed 0; validation 92.56 %)
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def recipe() -> Recipe:
     """The values."""
     model = EncoderConfig(
         vocab=1,
-        context=512,
+        context=1024,
         depth=6,
         width=256,
         heads=4,
@@ -29,11 +29,16 @@ def recipe() -> Recipe:
     )
     first = Recipe(
         name="sentiment-imdb-pretraining",
-        task=MaskedText(data="imdb", model=model, tokens=BytePairs(vocab=16_384), share=0.25),
+        task=MaskedText(
+            data="imdb",
+            model=replace(model, context=256),
+            tokens=BytePairs(vocab=10_240, lower=True),
+            share=0.25,
+        ),
         optimizer=Muon(lr=4e-3, decay=0.1, adam=AdamW(lr=2e-3, decay=0.1)),
         schedule=Cosine(warmup=0.05),
-        batch=128,
-        minutes=6.0,
+        batch=256,
+        minutes=5.2,
         ema=0.999,
         tf32=True,
         validate_every=2000,
@@ -42,14 +47,16 @@ def recipe() -> Recipe:
     )
     return Recipe(
         name="sentiment-imdb-pretrained-here",
-        task=ClassifyTexts(data="imdb", model=replace(model, dropout=0.1), keep="both", smoothing=0.1),
+        task=ClassifyTexts(
+            data="imdb", model=replace(model, dropout=0.1), keep="both", hide=0.2, smoothing=0.1
+        ),
         before=first,
         optimizer=AdamW(lr=2e-4, decay=0.05),
         schedule=Cosine(warmup=0.1),
-        batch=128,
-        epochs=4,
+        batch=64,
+        epochs=3,
         ema=0.99,
         tf32=True,
-        validate_every=88,
+        validate_every=176,
         read_every=44,
     )

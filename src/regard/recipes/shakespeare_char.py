@@ -2,8 +2,8 @@
 
 Command: regard train shakespeare-char
 Hardware: one H200
-Minutes: 1
-Score: measured: not yet
+Minutes: 1.2 on a shared GPU, about 0.6 alone; 0.6 of compiling before
+Score: validation loss 1.4068 (seed 0), 1.4289 after 34 s
 """
 
 from __future__ import annotations
@@ -20,15 +20,16 @@ def recipe() -> Recipe:
         task=Language(
             data="tinyshakespeare",
             model=GPTConfig(
-                vocab=1, context=256, depth=6, width=384, heads=6, position=Rotary(), dropout=0.3
+                vocab=1, context=256, depth=6, width=384, heads=6, position=Rotary(), dropout=0.45
             ),
             tokens=Characters(),
+            hide=0.1,
             prompt="\nROMEO:",
         ),
-        optimizer=Muon(lr=6e-3, decay=0.1, adam=AdamW(lr=2e-3, decay=0.1)),
+        optimizer=Muon(lr=6e-3, decay=0.3, adam=AdamW(lr=2e-3, decay=0.3)),
         schedule=Cosine(warmup=0.05),
         batch=128,
-        minutes=0.95,
+        steps=2000,
         ema=0.99,
         tf32=True,
         validate_every=250,

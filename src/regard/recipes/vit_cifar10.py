@@ -3,7 +3,9 @@
 Command: regard train vit-cifar10
 Hardware: one H200
 Minutes: 3.6 of training, 0.6 of compiling before
-Score: 94.03 % of the test set (seed 0; validation 94.96 %, and 93.4 % after 69 s)
+Score: 94.03 % of the test set (seed 0; validation 94.96 %)
+
+In 0.65 minutes, with --set minutes=0.65 --set ema=0.999: 90.69 %.
 """
 
 from __future__ import annotations

@@ -31,11 +31,7 @@ def override(recipe: Recipe, settings: Iterable[str]) -> Recipe:
         names = path.strip().split(".")
         if names[0] not in names_of(recipe) and names[0] in names_of(recipe.task):
             names = ["task", *names]
-        if names[0] in ("steps", "epochs", "minutes") and len(names) == 1:
-            # The three exclude each other: setting one unsets the others.
-            recipe = _limit(recipe, names[0], text.strip())
-        else:
-            recipe = _set(recipe, names, text.strip(), recipe)
+        recipe = _set(recipe, names, text.strip(), recipe)
     return recipe
 
 
@@ -61,6 +57,9 @@ def _set(value: Any, names: list[str], text: str, recipe: Recipe) -> Any:
         raise ValueError(f"{type(value).__name__} has no field {name!r}; {hint}")
     if rest:
         return replace(value, **{name: _set(getattr(value, name), rest, text, recipe)})
+    if isinstance(value, Recipe) and name in ("steps", "epochs", "minutes"):
+        # The three exclude each other: setting one unsets the others.
+        return _limit(value, name, text)
     hints = typing.get_type_hints(type(value))
     return replace(value, **{name: read(text, hints[name], name)})
 

@@ -10,6 +10,8 @@ from torch import Tensor, nn
 
 from regard.data import Augment, Tokenizer
 from regard.probe import clean, read_image
+from regard.probe.inputs import unknown
+from regard.probe.texts import windows
 
 
 @dataclass(frozen=True)
@@ -70,17 +72,26 @@ def _text(run: Trained, text: str) -> Prediction:
     """The mean over windows of the context where a text is longer than that."""
     assert run.tokenizer is not None
     ids = run.tokenizer.encode(clean(text))
-    if not ids or all(i == run.tokenizer.unk for i in ids):
+    if not ids or unknown(ids, run.tokenizer):
         raise ValueError(f"no word of this text is known to the model: {text[:60]!r}")
     start = [] if run.tokenizer.start is None else [run.tokenizer.start]
     room = run.description["context"] - len(start)
-    pieces = [ids[i : i + room] for i in range(0, len(ids), room)]
-    if len(pieces) > 1 and len(pieces[-1]) < room // 2:
-        pieces[-1] = ids[-room:]  # the last window reaches back, so that none is a mere scrap
+    parts = windows(ids, room)
     device = next(run.model.parameters()).device
-    found = [run.model(torch.tensor([[*start, *piece]], device=device)).softmax(1)[0] for piece in pieces]
-    notice = f"read in {len(pieces)} windows of {room} tokens" if len(pieces) > 1 else None
-    return _prediction(text, run.description["classes"], torch.stack(found).mean(0), notice)
+    found = [run.model(torch.tensor([[*start, *part]], device=device)).softmax(1)[0] for part in parts]
+    chances = torch.stack(found).float().mean(0)
+    return _prediction(text, run.description["classes"], chances, read_in(len(parts), room))
+
+
+def read_in(count: int, room: int) -> str | None:
+    """The notice on a text that was read in several windows.
+
+    >>> read_in(3, 47)
+    'read in 3 windows of at most 47 tokens, whose probabilities are averaged'
+    """
+    if count == 1:
+        return None
+    return f"read in {count} windows of at most {room} tokens, whose probabilities are averaged"
 
 
 def _prediction(given: str, classes: list[str], chances: Tensor, notice: str | None) -> Prediction:

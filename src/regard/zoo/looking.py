@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,8 @@ from regard.probe import (
 from regard.probe.inputs import read_text
 from regard.train import Run, load_run
 from regard.zoo.shelf import load
+
+LONGEST = 500_000  # characters of one text: far beyond any review, and some minutes of reading
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,7 @@ def open_run(name: str | Path) -> Run:
 
 
 def look(run: Run, inputs: Sequence[str], *, labels: Sequence[str] | None = None, steps: int = 32) -> Look:
-    """Look at image files or texts (or `.txt` files), by what the run was trained for.
+    """Look at image files or texts (or files of text), by what the run was trained for.
 
     `labels` are the true classes of images, where they are known.
     """
@@ -96,12 +99,21 @@ def _images(run: Run, inputs: Sequence[str], labels: Sequence[str] | None, steps
 
 def _text(run: Run, given: str, steps: int) -> TextLook:
     assert run.tokenizer is not None
-    tokens, pieces, joined = read_text(clean(_content(given)), run.tokenizer)
+    classifies = run.description["task"] == "texts"
+    tokens, pieces, joined = read_text(clean(content(given)), run.tokenizer, words=classifies)
     classes = run.description.get("classes")
     if classes is None:
         classes = [run.tokenizer.decode([i]) for i in range(run.tokenizer.vocab)]
-    first = run.tokenizer.start if run.description["task"] == "texts" else None
-    return look_text(run.model, tokens, pieces, classes, first=first, joined=joined, steps=steps)
+    return look_text(
+        run.model,
+        tokens,
+        pieces,
+        classes,
+        first=run.tokenizer.start if classifies else None,
+        joined=joined,
+        window=run.description["context"] if classifies else None,
+        steps=steps,
+    )
 
 
 def _completion(run: Run, inputs: Sequence[str]) -> Look:
@@ -114,16 +126,41 @@ def _completion(run: Run, inputs: Sequence[str]) -> Look:
     return Look("completion", completion=found, notices=_notices(read))
 
 
-def _content(given: str) -> str:
-    """The text itself, or that of the .txt file that it names."""
-    if not given.lower().endswith(".txt") or "\n" in given:
-        return given
+def content(given: str) -> str:
+    """The text itself, or that of the file that it names; what is no text raises.
+
+    >>> content("Not one dull minute.")
+    'Not one dull minute.'
+    >>> content("no-such-review.txt")
+    Traceback (most recent call last):
+        ...
+    ValueError: no-such-review.txt cannot be read: No such file or directory
+    """
+    if not isinstance(given, str):
+        raise ValueError(f"text must be a string, got {type(given).__name__}")
+    if any("\ud800" <= one <= "\udfff" for one in given):  # how Python hands on an argument's stray bytes
+        raise ValueError(f"text must be UTF-8, got bytes that are none: {given[:60]!a}")
+    if not names_file(given):
+        return _short(given)
     try:
-        return Path(given).read_text(encoding="utf-8")
+        return _short(Path(given).read_text(encoding="utf-8"), given)
     except UnicodeDecodeError as error:
         raise ValueError(f"{given} must be text in UTF-8: {error.reason} at byte {error.start}") from error
     except OSError as error:
         raise ValueError(f"{given} cannot be read: {error.strerror}") from error
+
+
+def names_file(given: str) -> bool:
+    """Whether an input is meant as a file: something of this name is there, or it ends in .txt."""
+    return (given.lower().endswith(".txt") and "\n" not in given) or os.path.exists(given)
+
+
+def _short(text: str, name: str = "text") -> str:
+    if len(text) > LONGEST:
+        raise ValueError(f"{name} must have at most {LONGEST:,} characters, got {len(text):,}")
+    if "\0" in text:
+        raise ValueError(f"{name} must be text, got something binary: it holds zero bytes")
+    return text
 
 
 def _numbers(labels: Sequence[str], classes: Sequence[str], count: int) -> torch.Tensor:

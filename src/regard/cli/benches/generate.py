@@ -1,13 +1,14 @@
-"""`regard bench generate`: tokens per second beside transformers, with the same weights and the same tokens.
+"""`regard bench generate`: tokens per second beside transformers, in shapes whose tokens are compared first.
 
 Steady state: the time of a long generation less that of a short one, over the tokens between, so that
 prompts, compilation and the first recording are outside for everyone. The floor reads every weight once.
+A part that fails leaves its error in the file, which is written after every part.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -16,14 +17,16 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from regard.cli.benches.compiles import Compiles
 from regard.cli.benches.harness import Report, Timed
-from regard.layers import Gelu, PreNorm, Rotary
+from regard.layers import Gelu, PreNorm
 from regard.models import GPT, GPTConfig, from_huggingface
-from regard.models.decode_cost import weights_read
-from regard.pattern import Strided
+from regard.models.decode_cost import compare, weights_read
 
 BANDWIDTH = 4.3e12  # bytes per second of an H200, as in DESIGN.md
 CERTAIN = 1e-3  # a greedy token counts where its logit leads by more
+ROUNDS = {"cuda": 3, "cpu": 8}  # everyone in turn, and the best counts: a CPU is seldom left alone
+Span = tuple[int, int]  # tokens of the short and of the long generation
 Generate = Callable[[int], Tensor]  # so many new tokens -> all tokens
 
 
@@ -47,21 +50,46 @@ LARGE = (Shape("GPT-2 124M", 12, 768, 12, 50_257), Shape("GPT-2 XL", 48, 1600, 2
 TINY = Shape("tiny", 2, 32, 2, 100, 64)
 
 
-def run(device: str, quick: bool) -> Report:
-    """Check, then time: the small shape beside transformers, the large ones beside the memory's speed."""
-    shape = TINY if quick else SMALL
-    dtype = torch.bfloat16 if device == "cuda" else torch.float32
-    span = (4, 12) if quick else (32, 288) if device == "cuda" else (8, 40)
+PARTS = ("one", "many", "124m", "xl", "prompts", "training")
+
+
+def run(device: str, quick: bool, folder: Path | None = None, only: Sequence[str] = ()) -> Report:
+    """Check, then time each part: beside transformers, beside the memory's speed, beside training."""
+    unknown = [name for name in only if name not in PARTS]
+    if unknown:
+        raise ValueError(f"only must be some of {', '.join(PARTS)}, got {', '.join(unknown)}")
+    shape, cuda = TINY if quick else SMALL, device == "cuda"
+    dtype = torch.bfloat16 if cuda else torch.float32
+    span = (4, 12) if quick else (32, 288) if cuda else (32, 96)
     settings: dict[str, Any] = {"device": device, "quick": quick, "dtype": str(dtype), "tokens": span}
+    settings |= {"parts": ", ".join(only)} if only else {}
     report = Report("generate", settings)
     settings["checks"] = [check(shape, device)]
-    for batch in (1, 2) if quick else (1, 64) if device == "cuda" else (1, 8):
-        _beside(report, shape, batch, device, dtype, span)
-    if device == "cuda" and not quick:
-        for large in LARGE:
-            _alone(report, large, device, dtype, span)
-    _forever(report, device, dtype, 2_000 if quick else 1_000_000 if device == "cuda" else 20_000)
+    many = 2 if quick else 64 if cuda else 8
+    parts: dict[str, Callable[[], None]] = {
+        "one": lambda: _beside(report, shape, 1, device, dtype, span),
+        "many": lambda: _beside(report, shape, many, device, dtype, span),
+        "124m": lambda: _alone(report, LARGE[0], device, dtype, span),
+        "xl": lambda: _alone(report, LARGE[1], device, dtype, span),
+        "prompts": lambda: _prompts(report, shape, device, dtype),
+        "training": lambda: _training(report, shape, device, dtype),
+    }
+    skipped = () if cuda and not quick else ("124m", "xl")  # gigabytes, and a floor that is the GPU's
+    for name, part in parts.items():
+        if name in only or not (only or name in skipped):
+            try:
+                part()
+            except Exception as error:  # the other parts are still worth measuring
+                report.add(name, Timed(note=_failure(error)), {})
+            if cuda:
+                torch.cuda.empty_cache()
+            if folder is not None:
+                report.save(folder)
     return report
+
+
+def _failure(error: Exception) -> str:
+    return f"failed: {type(error).__name__}: {(str(error).strip().splitlines() or ['no message'])[0]}"
 
 
 def _config(shape: Shape) -> GPTConfig:
@@ -127,14 +155,31 @@ def check(shape: Shape, device: str) -> str:
     return text
 
 
-def _rate(generate: Generate, batch: int, span: tuple[int, int], device: str) -> Timed:
-    """Milliseconds per step in steady state, and the tokens per second of the whole batch."""
-    low, high = span
-    for count in (low, high, high):  # compile, record, replay
-        generate(count)
-    best = {count: min(_seconds(generate, count, device) for _ in range(3)) for count in span}
-    step = max(1e-9, (best[high] - best[low]) / (high - low))
-    return Timed(forward=1e3 * step, note=f"{batch / step:,.0f} tokens/s")
+def _rates(calls: dict[str, tuple[Generate, Span]], batch: int, device: str) -> dict[str, Timed]:
+    """Milliseconds per step in steady state, and the tokens per second of the whole batch.
+
+    All are timed in turn, so that what else the machine does falls on everyone.
+    """
+    out: dict[str, Timed] = {}
+    best: dict[tuple[str, int], float] = {}
+    for turn in range(-1, ROUNDS[device]):
+        for who, (call, (low, high)) in calls.items():
+            if who in out:
+                continue
+            try:
+                if turn < 0:
+                    for count in (low, high, high):  # compile, record, replay
+                        call(count)
+                    continue
+                for count in (low, high):
+                    best[who, count] = min(best.get((who, count), 1e9), _seconds(call, count, device))
+            except Exception as error:  # a peer that fails is a row that says so
+                out[who] = Timed(note=_failure(error))
+    for who, (_, (low, high)) in calls.items():
+        if who not in out:
+            step = max(1e-9, (best[who, high] - best[who, low]) / (high - low))
+            out[who] = Timed(forward=1e3 * step, note=f"{batch / step:,.0f} tokens/s")
+    return out
 
 
 def _seconds(generate: Generate, count: int, device: str) -> float:
@@ -155,23 +200,23 @@ def _ours(shape: Shape, device: str, dtype: torch.dtype) -> GPT:
         return GPT(_config(shape), generator=generator).to(dtype).eval()
 
 
-def _beside(
-    report: Report, shape: Shape, batch: int, device: str, dtype: torch.dtype, span: tuple[int, int]
-) -> None:
+def _beside(report: Report, shape: Shape, batch: int, device: str, dtype: torch.dtype, span: Span) -> None:
     tokens = torch.randint(shape.vocab, (batch, 8), generator=torch.Generator().manual_seed(0)).to(device)
     model = _ours(shape, device, dtype)
-    ours = _rate(lambda count: model.generate(tokens, max_new_tokens=count), batch, span, device)
-    peers: dict[str, Timed] = {}
+    calls: dict[str, tuple[Generate, Span]] = {
+        "regard": (lambda count: model.generate(tokens, max_new_tokens=count), span)
+    }
+    absent: dict[str, Timed] = {}
     why = _absent()
-    any_peer: Any = None if why is not None else _peer(shape).to(device, dtype)
+    peer: Any = None if why is not None else _peer(shape).to(device, dtype)
     for name, cache in (("transformers, default", None), ("transformers, static cache", "static")):
-        if any_peer is None or (cache is not None and device != "cuda"):
-            peers[name] = Timed(note=why or "compiled on a GPU only")
+        if peer is None or (cache is not None and device != "cuda"):
+            absent[name] = Timed(note=why or "compiled on a GPU only")
             continue
 
         def theirs(count: int, cache: str | None = cache) -> Tensor:
             options = {} if cache is None else {"cache_implementation": cache}
-            return any_peer.generate(
+            out: Tensor = peer.generate(
                 tokens,
                 attention_mask=torch.ones_like(tokens),
                 min_new_tokens=count,
@@ -180,59 +225,62 @@ def _beside(
                 pad_token_id=0,
                 **options,
             )
+            return out
 
-        short = span if cache else (span[0] // 4, span[0])  # the default is slow and steady
-        peers[name] = _rate(theirs, batch, short, device)
-    floor = _floor(model) if device == "cuda" else None
-    report.add(f"{shape}, batch {batch}", ours, peers, floor)
+        # On a GPU the default is slow and steady, so a few tokens will do.
+        calls[name] = (theirs, (span[0] // 4, span[0]) if cache is None and device == "cuda" else span)
+    found = _rates(calls, batch, device) | absent
+    ours = found.pop("regard")
+    report.add(f"{shape}, batch {batch}", ours, found, _floor(model) if device == "cuda" else None)
 
 
-def _alone(report: Report, shape: Shape, device: str, dtype: torch.dtype, span: tuple[int, int]) -> None:
+def _alone(report: Report, shape: Shape, device: str, dtype: torch.dtype, span: Span) -> None:
     tokens = torch.randint(shape.vocab, (1, 8), generator=torch.Generator().manual_seed(0)).to(device)
     model = _ours(shape, device, dtype)
-    ours = _rate(lambda count: model.generate(tokens, max_new_tokens=count), 1, span, device)
-    report.add(f"{shape}, batch 1", ours, {}, _floor(model))
+    call: Generate = lambda count: model.generate(tokens, max_new_tokens=count)  # noqa: E731
+    ours = _rates({"regard": (call, span)}, 1, device)["regard"]
+    floor = _floor(model)
+    if ours.forward is not None:
+        share = f"weights read at {100 * floor / ours.forward:.0f}% of {BANDWIDTH / 1e12} TB/s"
+        ours = Timed(ours.forward, note=f"{ours.note}; {share}")
+    report.add(f"{shape}, batch 1", ours, {}, floor)
 
 
-def _forever(report: Report, device: str, dtype: torch.dtype, count: int) -> None:
-    """Many tokens with a pattern that forgets: milliseconds per token and megabytes, at ten places."""
-    config = GPTConfig(
-        vocab=SMALL.vocab if count > 2_000 else 100,
-        context=1024,
-        depth=6 if count > 2_000 else 2,
-        width=256 if count > 2_000 else 32,
-        heads=4,
-        pattern=Strided(back=256 if count > 2_000 else 16),
-        position=Rotary(),
-        block=PreNorm(feedforward=Gelu(tanh=True)),
-    )
-    model = GPT(config, generator=torch.Generator().manual_seed(0)).to(device, dtype).eval()
-    stream = model.stream(torch.zeros(1, 8, dtype=torch.long, device=device), max_new_tokens=count)
-    times: dict[int, float] = {}
-    bytes_: dict[int, float] = {}
-    part = count // 10
-    next(stream)
-    for i in range(1, 11):
-        size = part - 1 if i == 10 else part
+def _prompts(report: Report, shape: Shape, device: str, dtype: torch.dtype) -> None:
+    """Prompts of lengths not met before: what is compiled for them, and how soon the first token comes."""
+    model = _ours(shape, device, dtype)
+    lengths = [n for n in (5, 17, 64, 200) if n + 16 <= shape.context]
+
+    def begin(length: int) -> float:
+        tokens = torch.zeros(1, length, dtype=torch.long, device=device)
         before = time.perf_counter()
-        for _ in range(size):
-            next(stream)
-        if device == "cuda":
-            torch.cuda.synchronize()
-        times[i * part] = 1e3 * (time.perf_counter() - before) / size
-        bytes_[i * part] = _megabytes(device)
-    report.series["ms per token, strided"] = times
-    report.settings["million"] = {"tokens": count, "ms per token": times, "megabytes": bytes_}
-    early, late = times[2 * part], times[10 * part]
-    memory = f"memory {bytes_[2 * part]:.1f} to {bytes_[10 * part]:.1f} MB"
-    note = f"{count:,} tokens; second tenth {early:.3f}, last {late:.3f} ms; {memory}"
-    report.add(f"{config.pattern}, endless", Timed(forward=late, note=note), {})
+        stream = model.stream(tokens, max_new_tokens=16)
+        int(next(stream))
+        first = time.perf_counter() - before
+        for _ in stream:
+            pass
+        return 1e3 * first
+
+    warming = begin(8)
+    with Compiles() as compiled:
+        times = {length: begin(length) for length in lengths}
+    report.settings["prompts"] = {"first": warming, "ms to first token": times, "compiled": compiled.names}
+    count = f"{len(compiled.names)} compilations" if compiled.names else "nothing compiled"
+    text = ", ".join(f"{n}: {ms:.2f} ms" for n, ms in times.items())
+    note = f"{count} after a prompt of 8 ({warming:,.0f} ms with all recording); to the first token {text}"
+    report.add(f"{shape}, new prompt lengths", Timed(forward=max(times.values()), note=note), {})
 
 
-def _megabytes(device: str) -> float:
-    """What the process holds: on a GPU all tensors, else the resident memory."""
-    if device == "cuda":
-        return torch.cuda.memory_allocated() / 1e6
-    statm = Path("/proc/self/statm")
-    pages = int(statm.read_text(encoding="ascii").split()[1]) if statm.exists() else 0
-    return pages * 4096 / 1e6
+def _training(report: Report, shape: Shape, device: str, dtype: torch.dtype) -> None:
+    """Generating some tokens beside one training step on as many."""
+    found = compare(_ours(shape, device, dtype), min(128, shape.context // 2))
+    note = (
+        f"{found.depth_generating:,} layers in sequence, {found.bytes_generating / 1e6:,.0f} MB of weights "
+        f"read; training {found.depth_training} and {found.bytes_training / 1e6:,.0f} MB"
+    )
+    ours = Timed(forward=1e3 * found.seconds_generating, note=note)
+    step = Timed(
+        forward=1e3 * found.seconds_training, note=f"generating takes {found.slower:.1f} times as long"
+    )
+    report.add(f"{shape}, {found.tokens} tokens generated", ours, {"one training step on them": step})
+    report.settings["training"] = found.as_dict()

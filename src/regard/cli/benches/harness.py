@@ -37,7 +37,7 @@ class Report:
     name: str
     settings: dict[str, Any]
     machine: Machine = field(default_factory=this_machine)
-    rows: list[Row] = field(default_factory=list)
+    rows: list[Any] = field(default_factory=list)  # of Row, or of a benchmark's own columns
     series: dict[str, dict[int, float]] = field(default_factory=dict)  # what the plot shows: n -> ms
 
     def add(self, case: str, ours: Timed, peers: dict[str, Timed], floor: float | None = None) -> None:

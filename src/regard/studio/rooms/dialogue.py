@@ -16,6 +16,7 @@ from regard.probe.colours import heat
 from regard.probe.page import image_tag
 from regard.studio import limits, show
 from regard.studio.controls import FAST, slider
+from regard.studio.favourites import favourite
 from regard.studio.shelf import Shelf
 from regard.studio.writing import MEASURED, Manner, Told, parts, prompt, speeds, write
 from regard.train import Run
@@ -25,6 +26,7 @@ gr: Any = need("gradio", "studio")
 SHOWN = 192  # tokens whose attention is shown: the last ones
 EVERY = 0.06  # seconds between two pictures of a growing text
 PROMPT = "ROMEO:"
+DEFAULT = "zoo:dialogue"
 
 
 def manner(temperature: object, top_k: object, top_p: object, seed: object, cached: object) -> Manner:
@@ -179,11 +181,12 @@ def build(shelf: Shelf) -> None:
     if not names:
         gr.HTML(show.fault(shelf.missing("language")))
         return
-    layers, heads = _sizes(shelf.open(names[0], "language"))
+    first = favourite(names, DEFAULT)
+    layers, heads = _sizes(shelf.open(first, "language"))
     state = gr.State(None)
     with gr.Row(equal_height=False):
         with gr.Column(scale=1, min_width=280):
-            name = gr.Dropdown(names, value=names[0], label="model", elem_id="dialogue-model")
+            name = gr.Dropdown(names, value=first, label="model", elem_id="dialogue-model")
             text = gr.Textbox(PROMPT, label="prompt", lines=2, max_lines=8, elem_id="prompt")
             new = slider(10, limits.NEW, 120, step=10, label="tokens to add", elem_id="new")
             temperature = slider(0, 2, 0.8, step=0.05, label="temperature (0: the likeliest)")

@@ -10,10 +10,12 @@ from regard.probe import text_html
 from regard.probe.images import percent
 from regard.studio import limits, show
 from regard.studio.controls import FAST
+from regard.studio.favourites import favourite
 from regard.studio.shelf import Shelf
 from regard.train import Run
 from regard.train.prediction import predict
 from regard.zoo import look
+from regard.zoo.sentiment import DEFAULT
 
 gr: Any = need("gradio", "studio")
 
@@ -100,10 +102,11 @@ def build(shelf: Shelf) -> None:
     if not names:
         gr.HTML(show.fault(shelf.missing("texts")))
         return
-    run = shelf.open(names[0], "texts")
+    first = favourite(names, DEFAULT)
+    run = shelf.open(first, "texts")
     past = gr.State(remember((), run, EXAMPLES[0]))
     with gr.Row(elem_classes="bar-row"):
-        name = gr.Dropdown(names, value=names[0], label="model", min_width=200, elem_id="sentiment-model")
+        name = gr.Dropdown(names, value=first, label="model", min_width=200, elem_id="sentiment-model")
         example = gr.Dropdown(list(EXAMPLES), value=EXAMPLES[0], label="an example", min_width=260, scale=2)
     text = gr.Textbox(EXAMPLES[0], label="text", lines=3, max_lines=10, elem_id="review")
     with gr.Row(equal_height=False):

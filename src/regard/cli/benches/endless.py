@@ -1,0 +1,184 @@
+"""`regard bench endless`: a million tokens with a pattern that forgets, and some with one that does not."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from regard.cli.benches.harness import Report, Timed
+from regard.errors import need
+from regard.layers import Gelu, PreNorm, Rotary
+from regard.models import GPT, GPTConfig
+from regard.pattern import Causal, Pattern, Strided
+
+WINDOW = 1024  # tokens before a point of the curve that are timed
+SLICE = 256  # of which the fastest so many count, whatever else the machine does
+POINTS = 10  # of every curve of equal steps
+
+
+@dataclass
+class Curve:
+    """What a stream took and held, by the number of tokens so far."""
+
+    pattern: str
+    asked: int
+    tokens: int = 0
+    ms: dict[int, float] = field(default_factory=dict)  # per token, just before
+    megabytes: dict[int, float] = field(default_factory=dict)  # more than before the stream
+    seconds: float = 0.0
+
+    @property
+    def summary(self) -> str:
+        """Early and late in one line."""
+        at = list(self.ms)
+        early, late = at[min(3, len(at) - 1)], at[-1]
+        return (
+            f"{self.tokens:,} of {self.asked:,} tokens in {self.seconds:.0f} s; at {early:,} and {late:,}: "
+            f"{self.ms[early]:.3f} and {self.ms[late]:.3f} ms per token, "
+            f"{self.megabytes[early]:.1f} and {self.megabytes[late]:.1f} MB more than at the start"
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything, for machines; a stream that was cut short says so."""
+        cut = None if self.tokens == self.asked else f"stopped after {self.seconds:.0f} s, as agreed"
+        return {
+            "pattern": self.pattern,
+            "asked": self.asked,
+            "tokens": self.tokens,
+            "seconds": round(self.seconds, 1),
+            "cut": cut,
+            "ms per token": self.ms,
+            "megabytes": self.megabytes,
+        }
+
+
+@dataclass(frozen=True)
+class Size:
+    """The model that writes."""
+
+    depth: int
+    width: int
+    vocab: int
+
+
+def run(device: str, quick: bool) -> Report:
+    """Both curves: milliseconds per token and megabytes, against the tokens written."""
+    cuda = device == "cuda"
+    dtype = torch.bfloat16 if cuda else torch.float32
+    size = Size(1, 32, 100) if quick else Size(6, 256, 12_000) if cuda else Size(2, 64, 100)
+    counts = (2_000, 1_000) if quick else (1_000_000, 32_000 if cuda else 16_000)
+    limits = (90.0, 60.0) if cuda else (900.0, 60.0)  # seconds, after which a stream is cut short
+    settings = {"device": device, "quick": quick, "dtype": str(dtype), "model": f"{size.depth}×{size.width}"}
+    report = Report("endless", settings | {"curves": []})
+    patterns = (Strided(back=16 if quick else 256), Causal())
+    for pattern, count, limit in zip(patterns, counts, limits, strict=True):
+        try:
+            one = curve(pattern, size, count, device, dtype, limit)
+        except Exception as error:  # the other is still worth measuring
+            report.add(str(pattern), Timed(note=f"failed: {type(error).__name__}: {error}"), {})
+            continue
+        report.settings["curves"].append(one.as_dict())
+        report.series[one.pattern] = one.ms
+        report.add(one.pattern, Timed(forward=one.ms[max(one.ms)], note=one.summary), {})
+    return report
+
+
+def marks(count: int) -> list[int]:
+    """Where the curve has its points: doubling at first, then tenths.
+
+    >>> marks(10_000)
+    [256, 512, 1000, 2000, 3000, 4000, 5000, 6000, 7000, 8000, 9000, 10000]
+    """
+    tenths = [count * i // POINTS for i in range(1, POINTS + 1)]
+    early = [SLICE << i for i in range(count.bit_length()) if SLICE << i < tenths[0]]
+    return early + tenths
+
+
+def curve(pattern: Pattern, size: Size, count: int, device: str, dtype: torch.dtype, limit: float) -> Curve:
+    """Write `count` tokens with one row, or as many as fit into `limit` seconds."""
+    config = GPTConfig(
+        vocab=size.vocab,
+        context=1024,
+        depth=size.depth,
+        width=size.width,
+        heads=size.width // 64 if size.width >= 64 else 1,
+        pattern=pattern,
+        position=Rotary(),
+        block=PreNorm(feedforward=Gelu(tanh=True)),
+    )
+    prompt = torch.zeros(1, 8, dtype=torch.long, device=device)
+    for tokens in (min(count, SLICE), count):  # the first model warms up: libraries and kernels are loaded
+        model = GPT(config, generator=torch.Generator().manual_seed(0)).to(device, dtype).eval()
+        _synchronise(device)
+        empty = held(device)
+        stream = model.stream(prompt, max_new_tokens=tokens)
+        if tokens < count:
+            _take(stream, tokens, float("inf"))
+    found = Curve(str(pattern), count)
+    begin = time.perf_counter()
+    for mark in marks(count):
+        window = min(WINDOW, mark - found.tokens)
+        found.tokens += _take(stream, mark - found.tokens - window, begin + limit)
+        times: list[float] = []
+        while found.tokens < mark and time.perf_counter() < begin + limit:
+            _synchronise(device)
+            before = time.perf_counter()
+            timed = _take(stream, min(SLICE, mark - found.tokens), float("inf"))
+            _synchronise(device)
+            times.append(1e3 * (time.perf_counter() - before) / timed)
+            found.tokens += timed
+        if times:
+            found.ms[found.tokens] = min(times)
+            found.megabytes[found.tokens] = held(device) - empty
+        if found.tokens < mark:
+            break
+    found.seconds = time.perf_counter() - begin
+    return found
+
+
+def _take(stream: Iterator[Tensor], count: int, until: float) -> int:
+    for i in range(count):
+        if i % SLICE == 0 and time.perf_counter() > until:
+            return i
+        next(stream)
+    return count
+
+
+def _synchronise(device: str) -> None:
+    if device == "cuda":
+        torch.cuda.synchronize()
+
+
+def held(device: str) -> float:
+    """Megabytes of the process: on a GPU all tensors, else the resident memory."""
+    if device == "cuda":
+        return torch.cuda.memory_allocated() / 1e6
+    statm = Path("/proc/self/statm")
+    pages = int(statm.read_text(encoding="ascii").split()[1]) if statm.exists() else 0
+    return pages * 4096 / 1e6
+
+
+def plot(report: Report, path: Path, title: str) -> None:
+    """Milliseconds per token and megabytes against tokens, side by side."""
+    need("matplotlib", "plot")
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9.0, 3.8), layout="constrained")
+    panels = figure.subplots(1, 2)
+    for one, style in zip(report.settings["curves"], ("-o", "--s"), strict=False):
+        for axes, points in zip(panels, (one["ms per token"], one["megabytes"]), strict=True):
+            axes.semilogx(list(points), list(points.values()), style, label=one["pattern"], markersize=4)
+    labels = ("milliseconds per token", "megabytes more than at the start")
+    for axes, what in zip(panels, labels, strict=True):
+        axes.set(xlabel="tokens written", ylabel=what)
+        axes.set_ylim(bottom=0)
+        axes.grid(alpha=0.3)
+    panels[0].legend(fontsize=8, frameon=False)
+    figure.suptitle(title, fontsize=10)
+    figure.savefig(path)

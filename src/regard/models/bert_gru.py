@@ -1,0 +1,132 @@
+"""A pretrained encoder that stays as it is, and GRUs that learn to read its hidden states."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from regard.layers import Trace, drop
+from regard.models.encoder import Encoder, EncoderConfig
+from regard.models.gru_reader import GRUReader, check_reader, fill
+from regard.models.trunk import check_part
+
+
+@dataclass(frozen=True, kw_only=True)
+class BERTGRUConfig:
+    """The shape of a BERTGRUSentiment: the encoder's own config, and that of the GRUs on it.
+
+    >>> BERTGRUConfig(bert=EncoderConfig(vocab=50, context=16, width=24, heads=4), hidden=8).features
+    16
+    """
+
+    bert: EncoderConfig
+    hidden: int = 256
+    classes: int = 1
+    layers: int = 2
+    bidirectional: bool = True
+    dropout: float = 0.25
+
+    def __post_init__(self) -> None:
+        check_part("bert", self.bert, EncoderConfig)
+        check_reader(self)
+
+    @property
+    def context(self) -> int:
+        """The longest text that the encoder reads."""
+        return self.bert.context
+
+    @property
+    def features(self) -> int:
+        """How many numbers the classifier gets."""
+        return self.hidden * (2 if self.bidirectional else 1)
+
+
+class BERTGRUSentiment(nn.Module):
+    """Logits (B, output_dim) from the last states of GRUs over a frozen encoder's hidden states.
+
+    `bert` is an Encoder, a BertModel of transformers, or a BERTGRUConfig that says everything, as loading
+    needs it. The encoder is taken as it is, its weights get no gradient, and it never drops anything out.
+
+    >>> bert = Encoder(EncoderConfig(vocab=50, context=16, depth=1, width=24, heads=4))
+    >>> model = BERTGRUSentiment(bert, 8, 1, 2, True, 0.25)
+    >>> model(torch.zeros(2, 7, dtype=torch.long)).shape
+    torch.Size([2, 1])
+    >>> any(weight.requires_grad for weight in bert.parameters())
+    False
+    """
+
+    def __init__(
+        self,
+        bert: Any,
+        hidden_dim: int | None = None,
+        output_dim: int | None = None,
+        n_layers: int | None = None,
+        bidirectional: bool | None = None,
+        dropout: float | None = None,
+        *,
+        generator: torch.Generator | None = None,
+    ) -> None:
+        super().__init__()
+        course = {
+            "hidden": hidden_dim,
+            "classes": output_dim,
+            "layers": n_layers,
+            "bidirectional": bidirectional,
+            "dropout": dropout,
+        }
+        given = {name: value for name, value in course.items() if value is not None}
+        if isinstance(bert, BERTGRUConfig):
+            if given:
+                raise ValueError(f"a BERTGRUConfig says everything, got {given} beside it")
+            config, encoder = bert, Encoder(bert.bert, generator=generator)
+        else:
+            encoder = _encoder(bert)
+            config = BERTGRUConfig(bert=encoder.config, **given)  # type: ignore[arg-type]
+        self.config, self.dropout = config, config.dropout
+        device = torch.get_default_device()
+        with torch.device("meta"):
+            self.reader = GRUReader(
+                config.bert.width,
+                config.hidden,
+                layers=config.layers,
+                bidirectional=config.bidirectional,
+                dropout=config.dropout,
+            )
+            self.head = nn.Linear(config.features, config.classes)
+        fill(self, device, generator)
+        self.bert = encoder.requires_grad_(False)
+        self.train()
+
+    def train(self, mode: bool = True) -> BERTGRUSentiment:
+        """As any module, but for the encoder, which stays in evaluation mode."""
+        super().train(mode)
+        self.bert.eval()
+        return self
+
+    def forward(
+        self,
+        tokens: Tensor,
+        *,
+        segments: Tensor | None = None,
+        types: Tensor | None = None,
+        trace: Trace | None = None,
+        generator: torch.Generator | None = None,
+    ) -> Tensor:
+        """Map tokens (B,N) to logits (B, classes); `segments` (B,N) are 0, −1 for padding."""
+        inside = None if trace is None else trace.inside("bert")
+        x = self.bert.features(tokens, segments=segments, types=types, trace=inside)
+        x = self.reader(x, segments=segments, generator=generator)
+        return self.head(drop(x, self.dropout if self.training else 0.0, generator))
+
+
+def _encoder(bert: Any) -> Encoder:
+    if not isinstance(bert, Encoder):
+        from regard.models.huggingface import from_huggingface
+
+        bert = from_huggingface(bert)
+    if not isinstance(bert, Encoder):
+        raise ValueError(f"bert must be an Encoder or a BertModel, got a {type(bert).__name__}")
+    return bert

@@ -1,0 +1,105 @@
+"""The decoding step on a CPU over weights laid out for few rows: copied once, read once per token."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+from torch.nn.functional import gelu, silu
+
+from regard.layers.feedforward import FeedForward
+from regard.models.decode import Decoder
+
+if TYPE_CHECKING:
+    from regard.models.gpt import GPT
+
+PAYS_FROM = 32  # tokens; packing takes about as long as a dozen steps
+LARGEST = 2**28  # weights in the model: beyond that a copy of them is a burden on memory
+
+
+def no_packing(model: GPT, count: int) -> str | None:
+    """Why the weights stay as they are for so many tokens, or None."""
+    weight = model.embed.weight
+    faults = [
+        (weight.device.type != "cpu", "the weights are not on the CPU"),
+        (weight.dtype != torch.float32, f"packing is for float32, got {weight.dtype}"),
+        (count < PAYS_FROM, f"{count} tokens are too few for packing to pay"),
+        (sum(x.numel() for x in model.parameters()) > LARGEST, "a copy of the weights takes too much memory"),
+    ]
+    return next((why for wrong, why in faults if wrong), None)
+
+
+class PackedDecoder(Decoder):
+    """The decoder whose products read copies of the weights, (in, out) or as oneDNN wants them.
+
+    They are made by `fill`, so that every generation sees the weights of its beginning, and dropped by
+    `release`.
+    """
+
+    def __init__(self, model: GPT, batch: int, capacity: int) -> None:
+        super().__init__(model, batch, capacity)
+        self.packs: dict[Any, Tensor] = {}
+        self.biases: dict[Any, Tensor | None] = {}
+
+    def fill(self, model: GPT, prompts: Sequence[Tensor], segments: Tensor | None) -> Tensor:
+        """Read the prompts as every decoder does, and pack."""
+        self.packs.clear()
+        layers = [self.embed if self.head is None else self.head]
+        for block in self.blocks:
+            feed = block.feedforward
+            up = feed.up if isinstance(feed, FeedForward) else feed.gate_up
+            layers += [block.attention.qkv, block.attention.out, up, feed.down]
+        for layer in layers:
+            self.packs[layer] = pack(layer.weight.detach(), self.batch)
+            self.biases[layer] = getattr(layer, "bias", None)
+        return super().fill(model, prompts, segments)
+
+    def adopt(self, old: Decoder) -> None:
+        """Take over the past and the packed weights of a decoder with less room."""
+        super().adopt(old)
+        assert isinstance(old, PackedDecoder)
+        self.packs, self.biases = old.packs, old.biases
+
+    def release(self) -> None:
+        """Let the copies go."""
+        self.packs, self.biases = {}, {}
+
+    def _product(self, layer: Any, x: Tensor) -> Tensor:
+        return product(x, self.packs[layer], self.biases[layer])
+
+    def _feed(self, feedforward: Any, x: Tensor) -> Tensor:
+        if not isinstance(feedforward, FeedForward):
+            gate, up = self._product(feedforward.gate_up, x).chunk(2, dim=-1)
+            return self._product(feedforward.down, silu(gate) * up)
+        pack, way = self.packs[feedforward.up], feedforward.gelu.approximate
+        if pack.is_mkldnn:
+            h = _onednn()(x, pack, self.biases[feedforward.up], "gelu", [], way)
+        else:
+            h = gelu(self._product(feedforward.up, x), approximate=way)
+        return self._product(feedforward.down, h)
+
+
+def pack(weight: Tensor, batch: int) -> Tensor:
+    """A copy of a layer's weight (out, in) that a product with so many rows reads fastest."""
+    if batch > 1 and torch.backends.mkldnn.is_available():  # for one row its calls cost more than they save
+        return torch.ops.mkldnn._reorder_linear_weight.default(weight, batch)
+    return weight.T.contiguous()
+
+
+def product(x: Tensor, pack: Tensor, bias: Tensor | None) -> Tensor:
+    """`linear(x, weight, bias)` for x (B,in) and a packed weight.
+
+    >>> x, weight = torch.randn(3, 8), torch.randn(5, 8)
+    >>> torch.allclose(product(x, pack(weight, batch=3), None), x @ weight.T, atol=1e-5)
+    True
+    """
+    if pack.is_mkldnn:
+        found: Tensor = _onednn()(x, pack, bias, "none", [], "")
+        return found
+    return x @ pack if bias is None else torch.addmm(bias, x, pack)
+
+
+def _onednn() -> Any:
+    return torch.ops.mkldnn._linear_pointwise.default

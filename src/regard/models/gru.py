@@ -1,0 +1,78 @@
+"""The recurrent baseline: words embedded, read by GRUs from both ends, classified."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from regard.errors import check_int
+from regard.layers import drop
+from regard.models.gru_reader import GRUReader, check_reader, fill
+from regard.models.trunk import check_tokens
+
+
+@dataclass(frozen=True, kw_only=True)
+class GRUConfig:
+    """The shape of a GRUClassifier; `context` is how much of a text training reads, the model reads any.
+
+    >>> GRUConfig(vocab=50, context=16, hidden=8).features
+    16
+    """
+
+    vocab: int
+    context: int
+    classes: int = 2
+    width: int = 128
+    hidden: int = 128
+    layers: int = 1
+    bidirectional: bool = True
+    dropout: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("vocab", "context", "width"):
+            check_int(name, getattr(self, name), 1)
+        check_reader(self)
+
+    @property
+    def features(self) -> int:
+        """How many numbers the classifier gets."""
+        return self.hidden * (2 if self.bidirectional else 1)
+
+
+class GRUClassifier(nn.Module):
+    """A text classifier without attention.
+
+    >>> model = GRUClassifier(GRUConfig(vocab=50, context=16, classes=3, width=8, hidden=4))
+    >>> model(torch.zeros(2, 7, dtype=torch.long)).shape
+    torch.Size([2, 3])
+    """
+
+    def __init__(self, config: GRUConfig, *, generator: torch.Generator | None = None) -> None:
+        super().__init__()
+        self.config, self.dropout = config, config.dropout
+        device = torch.get_default_device()
+        with torch.device("meta"):
+            self.embed = nn.Embedding(config.vocab, config.width)
+            self.reader = GRUReader(
+                config.width,
+                config.hidden,
+                layers=config.layers,
+                bidirectional=config.bidirectional,
+                dropout=config.dropout,
+            )
+            self.head = nn.Linear(config.features, config.classes)
+        fill(self, device, generator)
+
+    def forward(
+        self, tokens: Tensor, *, segments: Tensor | None = None, generator: torch.Generator | None = None
+    ) -> Tensor:
+        """Map tokens (B,N) to logits (B,classes); `segments` (B,N) are 0, −1 for padding."""
+        check_tokens("tokens", tokens)
+        if segments is not None:
+            check_tokens("segments", segments, tokens.shape)
+        share = self.dropout if self.training else 0.0
+        x = drop(self.embed(tokens), share, generator)
+        x = self.reader(x, segments=segments, generator=generator)
+        return self.head(drop(x, share, generator))

@@ -1,0 +1,171 @@
+"""A report in Markdown, and as sections of a page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from regard.probe.colours import enlarge
+from regard.probe.images import percent
+from regard.probe.page import Section, figure_tag
+from regard.probe.report import Mistake, Report
+
+TRIMMED = 300  # characters of a text
+MOST_CLASSES = 12  # beyond this a table of all confusions is too wide to read
+WORST = "Most confidently wrong"
+Table = tuple[Sequence[str], Sequence[Sequence[str]]]
+
+
+def report_markdown(report: Report) -> str:
+    """The report as Markdown.
+
+    >>> import torch
+    >>> from regard.probe.report import judge
+    >>> logits = torch.tensor([[2.0, 0.0], [0.0, 4.0]])
+    >>> text = report_markdown(judge(logits, torch.tensor([0, 0]), ["bad", "good"], shown=["a | b", "c"]))
+    >>> print(text.split("\\n")[0])
+    # model on the test part of examples
+    """
+    out = [f"# {title(report)}", summary(report)]
+    for name, note, table in tables(report):
+        out += [f"## {name}", note, _markdown(table)]
+    return "\n\n".join(out) + "\n"
+
+
+def report_sections(report: Report) -> list[Section]:
+    """The report as sections of `regard.probe.page`; pictures stand in place of their names."""
+    out = []
+    for name, note, table in tables(report):
+        body = _html(table)
+        if name == WORST and report.pictures is not None:
+            body = _grid(report)
+        out.append(Section(name, f"<p>{escape(note)}</p>{body}"))
+    return out
+
+
+def title(report: Report) -> str:
+    """The heading of the report."""
+    return f"{report.name} on the {report.part} part of {report.data}"
+
+
+def summary(report: Report) -> str:
+    """The figures in one line.
+
+    >>> import torch
+    >>> from regard.probe.report import judge
+    >>> summary(judge(torch.tensor([[2.0, 0.0]]), torch.tensor([0]), ["bad", "good"], shown=["a"]))
+    'Accuracy 100.00 % of 1 examples, loss 0.1269; calibration error 11.9 points.'
+    """
+    return (
+        f"Accuracy {100 * report.accuracy:.2f} % of {report.count:,} examples, loss {report.loss:.4f}; "
+        f"calibration error {100 * report.calibration_error:.1f} points."
+    )
+
+
+def tables(report: Report) -> list[tuple[str, str, Table]]:
+    """Every table of the report with its title and a note."""
+    out = [_confusions(report), _bins(report)]
+    if report.pairs is not None:
+        out.append(_pairs(report))
+    out.append(_mistakes(report))
+    return out
+
+
+def _confusions(report: Report) -> tuple[str, str, Table]:
+    if len(report.classes) <= MOST_CLASSES:
+        rows = [
+            (name, *(f"{count:,}" for count in row), _share(row[i], sum(row)))
+            for i, (name, row) in enumerate(zip(report.classes, report.confusion, strict=True))
+        ]
+        head = ("label", *(f"answer {name}" for name in report.classes), "right")
+        return "Confusions", "Rows are labels, columns are answers.", (head, rows)
+    found = [
+        (count, report.classes[i], report.classes[j])
+        for i, row in enumerate(report.confusion)
+        for j, count in enumerate(row)
+        if i != j and count
+    ]
+    found = sorted(found, key=lambda row: -row[0])[:20]
+    rows = [(label, answer, f"{count:,}") for count, label, answer in found]
+    return "Confusions", "The most frequent ones.", (("label", "answer", "times"), rows)
+
+
+def _bins(report: Report) -> tuple[str, str, Table]:
+    rows = [
+        (f"{100 * one.low:.0f}–{100 * one.high:.0f} %", f"{one.count:,}", f"{100 * one.confidence:.1f} %",
+         f"{100 * one.accuracy:.1f} %")
+        for one in report.bins
+    ]  # fmt: skip
+    note = "How sure the model was, and how often it was right then: the two should be alike."
+    return "Calibration", note, (("sure", "examples", "mean probability", "right"), rows)
+
+
+def _pairs(report: Report) -> tuple[str, str, Table]:
+    assert report.pairs is not None
+    order = sorted(report.pairs.items(), key=lambda item: (item[0] == "all", item[1].sentences))
+    rows = [
+        (kind, f"{one.count}", f"{100 * one.sentences:.1f} %", f"{100 * one.pairs:.1f} %")
+        for kind, one in order
+    ]
+    note = (
+        "Sentences written for this project in pairs of opposite sentiment that differ in a few words, so "
+        "that vocabulary does not tell; guessing gets 50 % of sentences and 25 % of pairs."
+    )
+    return "Negation and contrast", note, (("kind", "pairs", "sentences right", "both right"), rows)
+
+
+def _mistakes(report: Report) -> tuple[str, str, Table]:
+    rows = [(one.label, f"{one.answer} {percent(one.probability)}", trimmed(one)) for one in report.mistakes]
+    wrong = report.count - sum(row[i] for i, row in enumerate(report.confusion))
+    note = f"{len(rows)} of {wrong:,} wrong answers, the surest first." if rows else "No answer was wrong."
+    return WORST, note, (("label", "answer", "example"), rows)
+
+
+def trimmed(mistake: Mistake, most: int = TRIMMED) -> str:
+    """What a mistake shows, on one line; of a long text the middle is left out.
+
+    >>> trimmed(Mistake(0, "one two three four five", "a", "b", 0.9), most=13)
+    'one t … five'
+    """
+    text = " ".join(mistake.shown.split())
+    if len(text) <= most:
+        return text
+    half = (most - 3) // 2
+    return f"{text[: most - 3 - half].rstrip()} … {text[len(text) - half :].lstrip()}"
+
+
+def _grid(report: Report) -> str:
+    assert report.pictures is not None
+    figures = [
+        figure_tag(enlarge(picture, 112), f"{one.label}, taken for {one.answer} ({percent(one.probability)})")
+        for one, picture in zip(report.mistakes, report.pictures, strict=True)
+    ]
+    return f'<div class="row" style="--n:5">{"".join(figures)}</div>'
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.1f} %" if whole else "none"
+
+
+def _markdown(table: Table) -> str:
+    head, rows = table
+    if not rows:
+        return ""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(_cell(cell) for cell in line)} |" for line in lines)
+
+
+def _cell(text: str) -> str:
+    for sign in ("\\", "|", "<", "*", "_", "`"):
+        text = text.replace(sign, f"\\{sign}")
+    return text
+
+
+def _html(table: Table) -> str:
+    head, rows = table
+    if not rows:
+        return ""
+    top = "".join(f"<th>{escape(cell)}</th>" for cell in head)
+    body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
+    whole = f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+    return f'<div class="wide">{whole}</div>'

