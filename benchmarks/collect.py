@@ -18,7 +18,7 @@ from regard.data import Reviews, load, split
 from regard.train import load_run, read_recipe
 from regard.train.folder import differences
 from regard.train.metrics import read_rows
-from regard.train.tasks.text_classes import rows_of
+from regard.train.tasks.text_classes import readable, rows_of
 
 RESULTS = Path(__file__).parent / "results" / "runs"
 UNITS = {"images": "images", "completion": "images", "texts": "texts", "language": "tokens"}
@@ -110,7 +110,7 @@ def _tokens_per_text(folder: Path, task: Any, data_dir: Path | None) -> int:
     assert run.tokenizer is not None
     _, held = split(len(found.train), task.validation, seed=0)
     context, keep = run.description["context"], run.description["keep"]
-    rows = rows_of(run.tokenizer, found.train.take(held).texts, context, keep)
+    rows = rows_of(run.tokenizer, readable(found.train.take(held)).texts, context, keep)
     return round(sum(map(len, rows)) / len(rows))
 
 

@@ -264,6 +264,7 @@ def test_sampling_is_the_same_both_ways(data):
         "top_k": data.draw(st.sampled_from([None, 1, 3, 50])),
         "top_p": data.draw(st.sampled_from([None, 0.3, 0.7, 1.0])),
         "stop": data.draw(st.lists(st.integers(0, 12), max_size=3)),
+        "ban": data.draw(st.lists(st.integers(0, 12), max_size=3)),
     }
     seed = data.draw(st.integers(0, 9))
 
@@ -276,6 +277,7 @@ def test_sampling_is_the_same_both_ways(data):
     for found in (run("lean"), run("lean", packed=True)):
         for prompt, a, b in zip(prompts, found, want, strict=True):
             assert torch.equal(a, b)
+            assert not torch.isin(a[len(prompt) :], torch.tensor(how["ban"], dtype=torch.long)).any()
             met = torch.isin(a[len(prompt) :], torch.tensor(how["stop"], dtype=torch.long)).nonzero()
             if len(met):  # what has stopped repeats its stop
                 assert (a[len(prompt) + met[0, 0] :] == a[len(prompt) + met[0, 0]]).all()

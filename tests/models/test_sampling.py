@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from regard.models.sampling import likeliest, pick
+from regard.models.sampling import banned, likeliest, pick
 
 CHANCES = torch.tensor([[0.1, 0.4, 0.2, 0.3], [0.25, 0.25, 0.25, 0.25]])
 
@@ -40,3 +40,9 @@ def test_frequencies_follow_the_temperature():
 def test_errors_name_the_argument(name, bad):
     with pytest.raises(ValueError, match=name):
         pick(CHANCES.log(), **{"temperature": 1.0, name: bad})
+
+
+@pytest.mark.parametrize("bad", [[-1], [4], range(4)])
+def test_what_cannot_be_banned(bad):
+    with pytest.raises(ValueError, match="ban must"):
+        banned(bad, vocab=4)

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from regard import data, zoo
+from regard import data, recipes, zoo
 from regard.train import predict
+from regard.train.task import Setting
 from regard.zoo.shelf import WEIGHTS
 
 ROOT = Path(__file__).parents[2]
@@ -71,3 +72,17 @@ def test_its_score_is_reproduced_on_a_sample(name, tmp_path):
     right = float((found == part.labels).float().mean())
     # Four standard errors of a sample of this size, and half a point for the smaller weights.
     assert abs(right - score) < 4 * (score * (1 - score) / len(pick)) ** 0.5 + 0.005
+
+
+@pytest.mark.parametrize("name", ["dialogue", "play-gpt"])
+def test_its_loss_is_reproduced_on_the_held_out_part(name, tmp_path):
+    entry = zoo.load(name)
+    source = entry.description["data"]
+    folder = None if source in EMBEDDED else folder_of(source, tmp_path)
+    if folder is None and source not in EMBEDDED:
+        pytest.skip(f"{source} is not here")
+    task = recipes.get(name).task.build(Setting(torch.device("cpu"), 0, folder))
+    assert task.tokenizer.vocab == entry.tokenizer.vocab
+    found, told = task.validate(entry.model), entry.description["scores"]
+    assert found["loss"] == pytest.approx(told["loss"], abs=0.02)  # the smaller weights' share
+    assert found["bits_per_character"] == pytest.approx(told["bits_per_character"], abs=0.01)

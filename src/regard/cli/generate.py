@@ -72,6 +72,7 @@ def generate(  # noqa: PLR0913, PLR0917 - each is one option
         top_k=top_k,
         top_p=top_p,
         stop=[one for one in (tokenizer.start, tokenizer.pad) if one is not None],
+        ban=() if tokenizer.unk is None else tokenizer.unk,
         generator=torch.Generator(device).manual_seed(seed),
     )
     pieces = texts(tokenizer, ids[len(ids) - len(tokenizer.encode(prompt)) :], steps)

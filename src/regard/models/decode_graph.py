@@ -58,7 +58,8 @@ class Recorded:
         decoder = self.decoder
         decoder.together = None
         logits = decoder.step()
-        if isinstance(decoder, FusedDecoder) and not decoder.many and self.noise is None:
+        plain = self.noise is None and not self.how.banned
+        if isinstance(decoder, FusedDecoder) and not decoder.many and plain:
             self._settle(decoder)
             return
         new = torch.where(self.ended != 0, decoder.token, race(logits, self.how, self.noise))

@@ -14,7 +14,7 @@ from regard.errors import check_int
 from regard.layers import Assembly, Cache, Learned, Position, PreNorm, Trace, cycle
 from regard.layers.stack import check_pattern
 from regard.models.decode_loop import IMPLS, Prompts, check_prompts, choose, no_graph, run
-from regard.models.sampling import Sampling
+from regard.models.sampling import Sampling, banned
 from regard.models.trunk import Trunk, check_part, check_tokens, check_trunk
 from regard.pattern import (
     And,
@@ -180,13 +180,14 @@ class GPT(Trunk):
         top_k: int | None = None,
         top_p: float | None = None,
         stop: int | Collection[int] = (),
+        ban: int | Collection[int] = (),
         segments: Tensor | None = None,
         generator: torch.Generator | None = None,
         impl: str = "auto",
     ) -> Iterator[Tensor]:
         """Yield the next token of every row (B,), again and again; a row that stopped repeats its stop."""
         prompts = check_prompts(self.config, tokens, max_new_tokens, segments)
-        how = Sampling(temperature, top_k, top_p)
+        how = Sampling(temperature, top_k, top_p, banned(ban, self.config.vocab))
         if impl not in ("auto", *IMPLS):
             raise ValueError(f"impl must be auto, {', '.join(IMPLS)}, got {impl=}")
         if impl == "graph" and (why := no_graph(self)) is not None:
@@ -212,6 +213,7 @@ class GPT(Trunk):
         top_k: int | None = None,
         top_p: float | None = None,
         stop: int | Collection[int] = (),
+        ban: int | Collection[int] = (),
         segments: Tensor | None = None,
         generator: torch.Generator | None = None,
         impl: str = "auto",
@@ -220,7 +222,8 @@ class GPT(Trunk):
 
         Prompts of unequal length come as a list of (T,), each continued as if it were alone, and so do the
         results. Or they are padded on the left, with segments −1 there; then positions count the padding,
-        as they do in `forward`. Generation ends early when every row has met one of the `stop` tokens.
+        as they do in `forward`. Generation ends early when every row has met one of the `stop` tokens;
+        those in `ban` never come.
 
         `impl`: "plain" runs the model itself on its cache, "lean" the same step on fixed memory, "graph"
         records that step once and replays it (CUDA); "auto" takes the fastest that can, and `decoding`
@@ -238,6 +241,7 @@ class GPT(Trunk):
                 top_k=top_k,
                 top_p=top_p,
                 stop=stop,
+                ban=ban,
                 segments=segments,
                 generator=generator,
                 impl=impl,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import torch
@@ -12,7 +13,7 @@ from regard.errors import check_int
 
 @dataclass(frozen=True)
 class Sampling:
-    """How a token is chosen: temperature 0 takes the likeliest.
+    """How a token is chosen: temperature 0 takes the likeliest, `banned` ones are never taken.
 
     >>> Sampling(temperature=1.0, top_p=0.0)
     Traceback (most recent call last):
@@ -23,6 +24,7 @@ class Sampling:
     temperature: float = 0.0
     top_k: int | None = None
     top_p: float | None = None
+    banned: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         check_sampling(self.temperature, self.top_k, self.top_p)
@@ -50,7 +52,15 @@ def pick(
 
 
 def race(logits: Tensor, how: Sampling, noise: Tensor | None) -> Tensor:
-    """The token (B,) that arrives first when each arrives after noise / chance, the noise exponential."""
+    """The token (B,) that arrives first when each arrives after noise / chance, the noise exponential.
+
+    >>> race(torch.tensor([[0.0, 2.0, 1.0]]), Sampling(banned=(1,)), None).tolist()
+    [2]
+    """
+    if how.banned:
+        logits = logits.clone()
+        for token in how.banned:  # few; and no table of theirs has to travel while a graph is recorded
+            logits[:, token] = -torch.inf
     if noise is None:
         return logits.argmax(dim=-1)
     kept = likeliest(logits.float() / how.temperature, how.top_k, how.top_p)
@@ -91,3 +101,17 @@ def check_sampling(temperature: float, top_k: int | None, top_p: float | None) -
         check_int("top_k", top_k, 1)
     if top_p is not None and not 0 < top_p <= 1:
         raise ValueError(f"top_p must be above 0 and at most 1, got {top_p=}")
+
+
+def banned(tokens: int | Collection[int], vocab: int) -> tuple[int, ...]:
+    """The tokens that must not come, each once and in order; one at least is left.
+
+    >>> banned([3, 1, 3], vocab=5)
+    (1, 3)
+    """
+    found = tuple(sorted({tokens} if isinstance(tokens, int) else set(tokens)))
+    if found and not 0 <= found[0] <= found[-1] < vocab:
+        raise ValueError(f"ban must hold tokens from 0 to {vocab - 1}, got ban={tokens}")
+    if len(found) >= vocab:
+        raise ValueError(f"ban must leave a token to choose, got all {vocab}")
+    return found

@@ -3,7 +3,7 @@
 Command: regard train dialogue-textbook
 Hardware: one H200
 Minutes: 1 on a shared GPU, 0.4 of compiling before
-Score: validation perplexity 256.0 at step 408 of 8,562, 1.902 bits per character; overfits from there (seed 0)
+Score: validation perplexity 256.0 at step 408 of 8,562, then it overfits; 1.902 bits per character
 
 Width 128, 3 heads of 64, untied head, no norm before attention, 80 epochs.
 """

@@ -2,8 +2,8 @@
 
 Command: regard train sentiment-imdb-cpu
 Hardware: two CPU cores
-Minutes: 15
-Score: measured: not yet
+Minutes: 6, and 0.7 of setup
+Score: 86.21 % of the test set (seed 0; validation 88.08 %)
 """
 
 from __future__ import annotations

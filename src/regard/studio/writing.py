@@ -12,7 +12,7 @@ from torch import Tensor
 from regard.data import Tokenizer
 from regard.layers import Learned
 from regard.models import GPT
-from regard.models.sampling import pick
+from regard.models.sampling import Sampling, noise_like, race
 from regard.studio import limits
 from regard.train import Run
 
@@ -73,17 +73,19 @@ def prompt(run: Run, text: object, new: int) -> tuple[list[int], int, str]:
     return ids, room, "; ".join(filter(None, (notice, cut)))
 
 
-def write(model: GPT, ids: list[int], new: int, how: Manner, stop: list[int]) -> Iterator[int]:
-    """Token after token."""
+def write(
+    model: GPT, ids: list[int], new: int, how: Manner, stop: list[int], ban: tuple[int, ...] = ()
+) -> Iterator[int]:
+    """Token after token, none of those in `ban`."""
     draw = torch.Generator().manual_seed(how.seed)
     start = torch.tensor([ids])
     if how.cached:
         steps = model.stream(
             start, max_new_tokens=new, temperature=how.temperature, top_k=how.top_k, top_p=how.top_p,
-            stop=stop, generator=draw,
+            stop=stop, ban=ban, generator=draw,
         )  # fmt: skip
     else:
-        steps = _anew(model, start, new, how, draw)
+        steps = _anew(model, start, new, Sampling(how.temperature, how.top_k, how.top_p, ban), draw)
     for step in steps:
         token = int(step[0])
         if token in stop:
@@ -92,10 +94,11 @@ def write(model: GPT, ids: list[int], new: int, how: Manner, stop: list[int]) ->
 
 
 @torch.no_grad()
-def _anew(model: GPT, tokens: Tensor, new: int, how: Manner, draw: torch.Generator) -> Iterator[Tensor]:
+def _anew(model: GPT, tokens: Tensor, new: int, how: Sampling, draw: torch.Generator) -> Iterator[Tensor]:
     """The same without a cache: all keys and values are computed again for every token."""
     for _ in range(new):
-        token = pick(model(tokens)[:, -1], how.temperature, how.top_k, how.top_p, draw)
+        logits = model(tokens)[:, -1]
+        token = race(logits, how, None if how.greedy else noise_like(logits, draw))
         yield token
         tokens = torch.cat([tokens, token[:, None]], dim=1)
 

@@ -18,7 +18,7 @@ from regard.train.checkpoint import write_json
 from regard.train.folder import RECIPE, read_recipe
 from regard.train.recipe import Recipe
 from regard.train.runs import TEST, Run
-from regard.train.tasks.text_classes import rows_of
+from regard.train.tasks.text_classes import readable, rows_of
 from regard.train.tasks.tokens import Table, segments_of
 
 
@@ -49,7 +49,8 @@ def report(
         out = judge(image_logits(run, part.images), part.labels, found.classes, shown=shown, worst=worst)
         out = replace(out, pictures=part.images[[one.index for one in out.mistakes]])
     else:
-        out = judge(text_logits(run, part.texts), part.labels, found.classes, shown=part.texts, worst=worst)
+        texts = readable(part).texts
+        out = judge(text_logits(run, texts), part.labels, found.classes, shown=texts, worst=worst)
         out = replace(out, pairs=pair_scores(run))
     if test and recipe is not None:
         write_json(out.scores, run.folder / TEST)

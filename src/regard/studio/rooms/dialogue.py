@@ -61,7 +61,8 @@ def told_by(run: Run, name: str, text: str, new: int, how: Manner) -> Iterator[t
     ids, room, notice = prompt(run, text, new)
     stop = [one for one in (tokenizer.start, tokenizer.pad) if one is not None]
     out, begin, last = list(ids), time.perf_counter(), 0.0
-    for token in write(model, ids, room, how, stop):
+    ban = () if tokenizer.unk is None else (tokenizer.unk,)
+    for token in write(model, ids, room, how, stop, ban):
         out.append(token)
         now = time.perf_counter()
         if now - last > EVERY:

@@ -203,7 +203,12 @@ class LanguageTask:
         draws = generator(0, "sample", device=self.device)
         room = max(0, self.config.context - prompt.shape[1])
         found = model.generate(
-            prompt, max_new_tokens=min(self.spec.sample, room), temperature=0.8, top_k=50, generator=draws
+            prompt,
+            max_new_tokens=min(self.spec.sample, room),
+            temperature=0.8,
+            top_k=50,
+            ban=() if self.tokenizer.unk is None else self.tokenizer.unk,
+            generator=draws,
         )
         return self.tokenizer.decode(found[0, len(start) :].tolist()).strip()
 

@@ -42,7 +42,7 @@ def fitted(model: TextConfig, begin: TextModel | None, *, vocab: int, classes: i
     if type(model) is not type(begin.config):
         raise ValueError(f"start holds {type(begin).__name__}, with which no {type(model).__name__} begins")
     names = ["dropout"]
-    if isinstance(model, EncoderConfig):
+    if isinstance(model, EncoderConfig) and isinstance(begin, Encoder):
         names += ["pool", "pattern"]
         if not isinstance(begin.config.position, Learned):  # a table of positions cannot grow
             names.append("context")
