@@ -10,6 +10,7 @@ RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
 TITLES = {
     "attention": "Attention over patterns",
     "cost": "Counting costs",
+    "endless": "Generation without end",
     "generate": "Generation",
     "linear": "Linear attention",
     "models": "Models: one training step",
@@ -20,7 +21,7 @@ TITLES = {
 
 
 def pages() -> dict[str, str]:
-    """The page under its path."""
+    """The page under its path, and its plots, which the site can read in its own folder only."""
     head = (
         "# Benchmarks\n\nTimes are milliseconds. *Ratio* is a peer's time over ours in the same run, so "
         "above 1 ours is faster. "
@@ -28,12 +29,15 @@ def pages() -> dict[str, str]:
         "`benchmarks/results`; "
         "`regard bench NAME` writes them."
     )
-    parts = [head]
+    parts, plots = [head], {}
     for path in sorted(RESULTS.glob("*.json")):
         found = json.loads(path.read_text(encoding="utf-8"))
         if isinstance(found, dict) and {"machine", "rows"} <= set(found):
             parts.append(section(path.stem, found))
-    return {"benchmarks.md": "\n\n".join(parts) + "\n"}
+            if (plot := path.with_suffix(".svg")).exists():
+                plots[f"pictures/{plot.name}"] = plot.read_text(encoding="utf-8")
+                parts.append(f"![Curves of {path.stem}](pictures/{plot.name})")
+    return {"benchmarks.md": "\n\n".join(parts) + "\n", **plots}
 
 
 def section(stem: str, found: dict[str, Any]) -> str:

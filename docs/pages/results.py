@@ -51,7 +51,8 @@ HEAD = (
     "chosen on a part cut from the training set; the test set was used once, at the end, but for CIFAR-10 in "
     "a minute and for the baselines, which were scored on it twice. *Training* is without set-up and "
     "compilation, which stand behind it; the files say which runs shared their GPU with others. "
-    "Flops are multiplies and adds of one forward pass, counted from the config by `regard.cost`; its [conventions](design.md) say what counts."
+    "Flops are multiplies and adds of one forward pass, counted from the config "
+    "by `regard.cost`; its [conventions](design.md) say what counts."
 )
 
 
@@ -89,7 +90,8 @@ def language(runs: dict[str, Found]) -> str:
         "\n\nLoss is in nats per token, a token being a character in `shakespeare-char` and a word in "
         "`dialogue`; bits per character compare the two, and flatter "
         "words a little, since an unknown word (5.2 % here) is not spelt. "
-        "Flops per token are those of a full context over its length; the cache is counted in bfloat16, and a dash stands where learned positions end "
+        "Flops per token are those of a full context over its length; "
+        "the cache is counted in bfloat16, and a dash stands where learned positions end "
         "before. Tokens per second are those of training, padding included."
     )
     return table(head, rows, "lrrrrrrrrl") + note if rows else ""
@@ -112,7 +114,7 @@ def sentiment(runs: dict[str, Found], baselines: Sequence[Found]) -> str:
             task.data, f"`{name}`{changes(found)}", f"{found['parameters']:,}",
             flops(found, tokens=found.get("tokens_per_text")), times(found),
             each(found, lambda run: run["validation"]["accuracy"], percent),
-            each(found, lambda run: run["test"]["accuracy"], percent), device(found),
+            each(found, lambda run: run.get("test", {}).get("accuracy"), percent), device(found),
         ])  # fmt: skip
     head = ("data", "recipe or method", "parameters", "flops per review", "training, s",
             "validation accuracy, %", "test accuracy, %", "on")  # fmt: skip

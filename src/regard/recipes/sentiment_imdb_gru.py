@@ -3,7 +3,7 @@
 Command: regard train sentiment-imdb-gru
 Hardware: one H200
 Minutes: 1
-Score: measured: not yet
+Score: measured in part: 2 epochs with context 256 on six CPU threads, validation 87.32 %
 """
 
 from __future__ import annotations
