@@ -17,6 +17,7 @@ from regard.train import (
     CompleteImages,
     CourseViT,
     MaskedText,
+    Words,
     evaluate,
     load_run,
     predict,
@@ -141,18 +142,16 @@ def test_completion_and_the_course_model(tmp_path):
 
 
 def test_tokens_read_as_unknown_and_rare_words_that_count_as_unknown():
-    recipe = small.words()
-    plain = recipe.task.build(Setting(CPU, 0))
-    task = replace(recipe.task, hide=0.3, rare=0.5).build(Setting(CPU, 0))
+    spec = replace(small.words().task, tokens=Words())
+    plain = spec.build(Setting(CPU, 0))
+    task = replace(spec, hide=0.3, rare=0.5).build(Setting(CPU, 0))
     at, draws = torch.arange(task.examples), torch.Generator().manual_seed(0)
     (tokens, targets), (read, told) = plain.prepare((at,), draws), task.prepare((at,), draws)
     unk, real = task.tokenizer.unk, targets >= 0
     changed = told != targets
     assert torch.equal(told[changed], torch.full_like(told[changed], unk))
     once = plain.once[targets.clamp(min=0)] & real
-    assert int(plain.once.sum()) == sum(
-        count == 1 for count in torch.bincount(torch.cat([tokens[:, :1].flatten(), targets[real]])).tolist()
-    )
+    assert int(plain.once.sum()) == int((torch.bincount(targets[real]) == 1).sum())
     assert not (changed & ~once).any()
     assert changed[once].float().mean().item() == pytest.approx(0.5, abs=0.1)
     kept = (read == unk).float()[~plain.once[tokens]].mean().item()
@@ -167,7 +166,7 @@ def test_unknown_tokens_need_a_tokenizer_that_has_one():
 
 
 def test_validation_of_the_known_words_alone():
-    task = replace(small.words().task, validation=0.3).build(Setting(CPU, 0))
+    task = replace(small.words().task, tokens=Words(), validation=0.3).build(Setting(CPU, 0))
     assert task.unknown > 0
     model = task.model(torch.Generator().manual_seed(0)).eval()
     nats = []

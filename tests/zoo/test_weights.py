@@ -56,7 +56,8 @@ def test_its_score_is_reproduced_on_a_sample(name, tmp_path):
     if folder is None and source not in EMBEDDED:
         pytest.skip(f"{source} is not here")
     test = data.load(source, folder=folder).test
-    pick = torch.randperm(len(test), generator=torch.Generator().manual_seed(0))[:SAMPLE]
+    sample = SAMPLE if entry.description["task"] == "images" else SAMPLE // 4  # texts are read one by one
+    pick = torch.randperm(len(test), generator=torch.Generator().manual_seed(0))[:sample]
     part = test.take(pick)
     if entry.description["task"] == "images":
         normal = data.Augment(
