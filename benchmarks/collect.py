@@ -15,6 +15,7 @@ from typing import Any
 
 import regard.recipes
 from regard.data import Reviews, load, split
+from regard.pattern import Pattern
 from regard.train import load_run, read_recipe
 from regard.train.folder import differences
 from regard.train.metrics import read_rows
@@ -98,6 +99,8 @@ def _changes(recipe: Any) -> list[str]:
         value = recipe
         for part in path.split("."):
             value = getattr(value, part)
+        if isinstance(value, tuple) and all(isinstance(one, Pattern) for one in value):
+            value = ";".join(map(str, value))  # as `--set` reads several patterns
         if value is not None:  # of steps, epochs and minutes the one that was set unsets the others
             out.append(f"{path}={value}")
     return out

@@ -9,7 +9,7 @@ import pytest
 
 from regard.pattern import Causal, Strided
 from regard.recipes import get
-from regard.train import evaluate, train
+from regard.train import evaluate, override, train
 from tests.train.small import images, language, texts
 
 ROOT = Path(__file__).parents[1]
@@ -71,6 +71,9 @@ def test_changes_are_written_as_they_were_set(collect):
     pattern = Strided(64) & Causal()
     changed = replace(own, task=replace(own.task, model=replace(own.task.model, pattern=pattern)))
     assert collect._changes(changed) == ["task.model.pattern=strided(64) & causal"]
+    several = replace(own.task.model, pattern=(Strided(64), Causal()))
+    (line,) = collect._changes(replace(own, task=replace(own.task, model=several)))
+    assert override(own, [line]).task.model == several
 
 
 def test_different_runs_are_not_merged(collect, two_seeds, tmp_path):

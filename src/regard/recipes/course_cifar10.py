@@ -2,8 +2,8 @@
 
 Command: regard train course-cifar10
 Hardware: one H200
-Minutes: 5
-Score: measured: not yet
+Minutes: 1.5
+Score: measured in part: width 64 and 4 layers on one CPU core, 6 minutes, 50.93 % of the test set
 """
 
 from __future__ import annotations
