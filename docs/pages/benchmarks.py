@@ -21,7 +21,7 @@ TITLES = {
 
 
 def pages() -> dict[str, str]:
-    """The page under its path, and its plots, which the site can read in its own folder only."""
+    """The page under its path; `docs/plots` is a link to the results, so that the site finds their plots."""
     head = (
         "# Benchmarks\n\nTimes are milliseconds. *Ratio* is a peer's time over ours in the same run, so "
         "above 1 ours is faster. "
@@ -29,15 +29,14 @@ def pages() -> dict[str, str]:
         "`benchmarks/results`; "
         "`regard bench NAME` writes them."
     )
-    parts, plots = [head], {}
+    parts = [head]
     for path in sorted(RESULTS.glob("*.json")):
         found = json.loads(path.read_text(encoding="utf-8"))
         if isinstance(found, dict) and {"machine", "rows"} <= set(found):
             parts.append(section(path.stem, found))
             if (plot := path.with_suffix(".svg")).exists():
-                plots[f"pictures/{plot.name}"] = plot.read_text(encoding="utf-8")
-                parts.append(f"![Curves of {path.stem}](pictures/{plot.name})")
-    return {"benchmarks.md": "\n\n".join(parts) + "\n", **plots}
+                parts.append(f"![Curves of {path.stem}](plots/{plot.name})")
+    return {"benchmarks.md": "\n\n".join(parts) + "\n"}
 
 
 def section(stem: str, found: dict[str, Any]) -> str:

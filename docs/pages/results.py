@@ -25,6 +25,7 @@ ORDER = (
     *("vit-fashion-mnist-cpu", "vit-cifar10", "course-cifar10", "vit-cifar10-cpu"),
     *("shakespeare-char", "shakespeare-char-cpu", "dialogue", "dialogue-textbook"),
 )  # of recipes in a table; others follow by name
+SCORES = {"loss": "{:.4f}", "perplexity": "{:.2f}", "bits_per_character": "{:.3f}"}
 Found = dict[str, Any]  # one file of benchmarks/results/runs
 
 
@@ -77,10 +78,11 @@ def language(runs: dict[str, Found]) -> str:
         rows.append([
             f"`{name}`{changes(found)}",
             f"{found['parameters']:,}",
-            *(each(found, lambda run, key=key: run["validation"][key], digits)
-              for key, digits in (("loss", four), ("perplexity", two), ("bits_per_character", three))),
+            *(each(found, lambda run, key=key: run["validation"][key], digits.format)
+              for key, digits in SCORES.items()),
             flops(found, tokens=context, per=context or 1),
-            cache(config), each(found, lambda run: run.get("tokens_per_second"), whole, mean=True),
+            cache(config),
+            each(found, lambda run: run.get("tokens_per_second"), "{:,.0f}".format, mean=True),
             times(found), device(found),
         ])  # fmt: skip
     head = ("recipe", "parameters", "validation loss", "perplexity", "bits per character",
@@ -212,26 +214,6 @@ def device(found: Found) -> str:
 def percent(share: float) -> str:
     """A share in hundredths."""
     return f"{100 * share:.2f}"
-
-
-def two(value: float) -> str:
-    """Two digits."""
-    return f"{value:.2f}"
-
-
-def three(value: float) -> str:
-    """Three digits."""
-    return f"{value:.3f}"
-
-
-def four(value: float) -> str:
-    """Four digits."""
-    return f"{value:.4f}"
-
-
-def whole(value: float) -> str:
-    """Rounded."""
-    return f"{value:,.0f}"
 
 
 def safe(text: str) -> str:

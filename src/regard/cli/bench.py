@@ -6,7 +6,7 @@ import sys
 from contextlib import redirect_stdout
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import torch
 import typer
@@ -47,19 +47,15 @@ def bench(
     if only and name not in IN_PARTS:
         raise ValueError(f"only is for {', '.join(IN_PARTS)}, got it for {name}")
     module = import_module(f"regard.cli.benches.{name}")
-    more = (
-        [data_dir]
-        if name in WITH_DATA
-        else [out, only.split(",") if only else []]
-        if name in IN_PARTS
-        else []
-    )
+    more: dict[str, Any] = {"data_dir": data_dir} if name in WITH_DATA else {}
+    if name in IN_PARTS:
+        more = {"folder": out, "only": only.split(",") if only else []}
     if not json:
         print(getattr(module, "HEADER", HEADER))
     with redirect_stdout(
         sys.stderr if json else sys.stdout
     ):  # rows appear as they come; machines read stdout
-        report = module.run(device, quick, *more)
+        report = module.run(device, quick, **more)
     path = report.save(out)
     if report.series:
         getattr(module, "plot", plot)(

@@ -18,7 +18,7 @@ from regard.models.trunk import check_part
 class BERTGRUConfig:
     """The shape of a BERTGRUSentiment: the encoder's own config, and that of the GRUs on it.
 
-    >>> BERTGRUConfig(bert=EncoderConfig(vocab=50, context=16, width=24, heads=4), hidden=8).features
+    >>> BERTGRUConfig(bert=EncoderConfig(vocab=50, context=16, width=24, heads=4), hidden=8).context
     16
     """
 
@@ -37,11 +37,6 @@ class BERTGRUConfig:
     def context(self) -> int:
         """The longest text that the encoder reads."""
         return self.bert.context
-
-    @property
-    def features(self) -> int:
-        """How many numbers the classifier gets."""
-        return self.hidden * (2 if self.bidirectional else 1)
 
 
 class BERTGRUSentiment(nn.Module):
@@ -95,7 +90,7 @@ class BERTGRUSentiment(nn.Module):
                 bidirectional=config.bidirectional,
                 dropout=config.dropout,
             )
-            self.head = nn.Linear(config.features, config.classes)
+            self.head = nn.Linear(self.reader.width, config.classes)
         fill(self, device, generator)
         self.bert = encoder.requires_grad_(False)
         self.train()

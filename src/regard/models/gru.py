@@ -17,8 +17,8 @@ from regard.models.trunk import check_tokens
 class GRUConfig:
     """The shape of a GRUClassifier; `context` is how much of a text training reads, the model reads any.
 
-    >>> GRUConfig(vocab=50, context=16, hidden=8).features
-    16
+    >>> GRUConfig(vocab=50, context=16, hidden=8).bidirectional
+    True
     """
 
     vocab: int
@@ -34,11 +34,6 @@ class GRUConfig:
         for name in ("vocab", "context", "width"):
             check_int(name, getattr(self, name), 1)
         check_reader(self)
-
-    @property
-    def features(self) -> int:
-        """How many numbers the classifier gets."""
-        return self.hidden * (2 if self.bidirectional else 1)
 
 
 class GRUClassifier(nn.Module):
@@ -62,7 +57,7 @@ class GRUClassifier(nn.Module):
                 bidirectional=config.bidirectional,
                 dropout=config.dropout,
             )
-            self.head = nn.Linear(config.features, config.classes)
+            self.head = nn.Linear(self.reader.width, config.classes)
         fill(self, device, generator)
 
     def forward(

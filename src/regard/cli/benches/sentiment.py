@@ -18,8 +18,8 @@ import torch
 
 from regard.cli.benches.harness import Report
 from regard.data import Reviews, Texts, load, split
+from regard.data.cleaning import without_markup
 from regard.errors import need
-from regard.probe import clean
 
 SEED = 0
 TOKENS = {
@@ -277,7 +277,7 @@ def _score(method: Method, cut: Sequence[Counted], whole: Sequence[Counted], cho
 
 
 def _cleaned(text: str) -> str:
-    return clean(text).lower()
+    return without_markup(text).lower()
 
 
 def _present(counts: Matrix) -> Matrix:
