@@ -68,6 +68,8 @@ class Tokenizer(ABC):
 class WordTokenizer(Tokenizer):
     """Words and signs by NLTK's rules: 0 <START>, 1 <PAD>, 2 <UNK>, then the words in sorted order.
 
+    Like every tokenizer here, and unlike the course's, `encode` adds no <START>: who wants it adds `start`.
+
     >>> tokenizer = WordTokenizer.train(["I shall not die.", "I shall live!"])
     >>> tokenizer.encode("I shall sing.")
     [5, 9, 2, 4]
@@ -86,7 +88,7 @@ class WordTokenizer(Tokenizer):
         """Number the words of these texts: all of them, or the most frequent so that `vocab` ids suffice."""
         if vocab is not None:
             check_int("vocab", vocab, least=len(SPECIALS))
-        rules = MyTokenizer("")
+        rules = word_rules()
         counts: Counter[str] = Counter()
         for text in _several(texts):
             counts.update(rules.tokenize(text))
@@ -102,7 +104,7 @@ class WordTokenizer(Tokenizer):
     @cached_property
     def rules(self) -> MyTokenizer:
         """NLTK's rules, which a tokenizer that only decodes does not need."""
-        return MyTokenizer("")
+        return word_rules()
 
     def encode(self, text: str) -> list[int]:
         """The ids of a text's words, without <START>; a word never seen becomes <UNK>."""
@@ -117,6 +119,16 @@ class WordTokenizer(Tokenizer):
     @classmethod
     def _from_state(cls, state: dict[str, Any]) -> WordTokenizer:
         return cls(_strings(state["words"]))
+
+
+def word_rules() -> MyTokenizer:
+    """The course's rules for words, without NLTK's trained sentence data even where that is installed.
+
+    A tokenizer that is saved on one machine must read a text in the same way on every other.
+    """
+    rules = MyTokenizer("")
+    rules.sentences = need("nltk", "text").tokenize.PunktSentenceTokenizer()
+    return rules
 
 
 class CharTokenizer(Tokenizer):

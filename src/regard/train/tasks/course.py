@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 
 from regard.course import VisionTransformer
-from regard.course.checks import check_sizes
+from regard.errors import check_sizes
 
 
 @dataclass(frozen=True, kw_only=True)
