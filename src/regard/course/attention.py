@@ -25,10 +25,8 @@ def may_attend(attn_mask: Tensor | Pattern | None, x: Tensor) -> Tensor | None:
     *B, T, _ = x.shape
     mask = attn_mask.dense(T) if isinstance(attn_mask, Pattern) else attn_mask
     shapes = dict.fromkeys([(T, T), (1, T, T), (*B, T, T)])
-    if tuple(mask.shape) not in shapes:
-        raise ValueError(
-            f"attn_mask must have shape {' or '.join(map(str, shapes))}, got {tuple(mask.shape)}"
-        )
+    if (got := tuple(mask.shape)) not in shapes:
+        raise ValueError(f"attn_mask must have shape {' or '.join(map(str, shapes))}, got {got}")
     mask = mask[0] if mask.shape[:-2] == (1,) else mask  # one mask for all, or for the only one
     if mask.dtype != torch.bool and len(wrong := mask[(mask != 0) & (mask != 1)]) > 0:
         raise ValueError(f"attn_mask must hold only 1 (may attend) and 0, got {wrong[0].item()}")

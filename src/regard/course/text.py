@@ -1,6 +1,7 @@
 """Text into numbers: words become ids, lines become examples, examples become padded batches."""
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -24,16 +25,19 @@ class MyTokenizer:
     start, pad, unk = 0, 1, 2
 
     def __init__(self, raw_text: str) -> None:
-        nltk = need("nltk", "text")
-        try:
-            self.sentences = nltk.tokenize.PunktTokenizer("english")
-        except LookupError:
-            self.sentences = nltk.tokenize.PunktSentenceTokenizer()  # untrained, so nothing to download
-        self.words = nltk.tokenize.NLTKWordTokenizer()
+        rules = need("nltk", "text").tokenize
+        self.sentences, self.words = self.splitter(rules), rules.NLTKWordTokenizer()
         # No text can hold a special token: the word tokenizer takes "<PAD>" apart into three.
         self.id_to_tok = ["<START>", "<PAD>", "<UNK>", *sorted(set(self.tokenize(raw_text)))]
         self.tok_to_id = {tok: i for i, tok in enumerate(self.id_to_tok)}
         self.vocab_size = len(self.id_to_tok)
+
+    def splitter(self, rules: Any) -> Any:
+        """What cuts a text into sentences."""
+        try:
+            return rules.PunktTokenizer("english")
+        except LookupError:  # its data is not installed
+            return rules.PunktSentenceTokenizer()
 
     def tokenize(self, text: str) -> list[str]:
         """The words and signs of a text."""

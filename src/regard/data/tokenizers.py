@@ -88,7 +88,7 @@ class WordTokenizer(Tokenizer):
         """Number the words of these texts: all of them, or the most frequent so that `vocab` ids suffice."""
         if vocab is not None:
             check_int("vocab", vocab, least=len(SPECIALS))
-        rules = word_rules()
+        rules = WordRules("")
         counts: Counter[str] = Counter()
         for text in _several(texts):
             counts.update(rules.tokenize(text))
@@ -102,9 +102,9 @@ class WordTokenizer(Tokenizer):
         return len(self.words)
 
     @cached_property
-    def rules(self) -> MyTokenizer:
+    def rules(self) -> WordRules:
         """NLTK's rules, which a tokenizer that only decodes does not need."""
-        return word_rules()
+        return WordRules("")
 
     def encode(self, text: str) -> list[int]:
         """The ids of a text's words, without <START>; a word never seen becomes <UNK>."""
@@ -121,14 +121,15 @@ class WordTokenizer(Tokenizer):
         return cls(_strings(state["words"]))
 
 
-def word_rules() -> MyTokenizer:
-    """The course's rules for words, without NLTK's trained sentence data even where that is installed.
+class WordRules(MyTokenizer):
+    """The course's tokenizer without NLTK's trained sentence data, even where that is installed.
 
     A tokenizer that is saved on one machine must read a text in the same way on every other.
     """
-    rules = MyTokenizer("")
-    rules.sentences = need("nltk", "text").tokenize.PunktSentenceTokenizer()
-    return rules
+
+    def splitter(self, rules: Any) -> Any:
+        """What cuts a text into sentences: at every full stop."""
+        return rules.PunktSentenceTokenizer()
 
 
 class CharTokenizer(Tokenizer):

@@ -10,7 +10,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from regard.data import load_tokenizer
+from regard.data import Images, Pictures, load_tokenizer, split
+from regard.data import load as load_data
 from regard.data.tokenizers import Tokenizer
 from regard.models import load
 from regard.train.checkpoint import numbered, write_json
@@ -50,6 +51,20 @@ def load_run(folder: str | Path, *, device: str | torch.device = "cpu") -> Run:
     model = load(inner / "model.safetensors").to(device).eval()
     tokenizer = load_tokenizer(inner) if (inner / "tokenizer.json").exists() else None
     return Run(folder, model, description, tokenizer)
+
+
+def held_out(run: Run, count: int | None = None, *, data_dir: str | Path | None = None) -> Pictures:
+    """The pictures that the training of a run for images held out, or the first of them."""
+    kind, name = run.description["task"], run.description["data"]
+    if kind not in ("images", "completion"):
+        raise ValueError(f"held-out pictures need a run for images or completion, got one for {kind}")
+    share = run.description.get("validation")
+    if share is None:  # a run of before this was written down
+        share = read_recipe(run.folder).task.validation
+    found = load_data(name, folder=data_dir)
+    assert isinstance(found, Images)
+    _, held = split(len(found.train), share, seed=0)
+    return found.train.take(held[:count])
 
 
 @torch.no_grad()
