@@ -59,8 +59,9 @@ class CourseDialogueTask(LanguageTask):
         return DialogueLoss()(self.logits(model, input_ids).float(), input_ids, input_mask) * count, count
 
     def logits(self, model: nn.Module, tokens: Tensor) -> Tensor:
-        """The first of what the course's model gives."""
-        return model(tokens)[0]
+        """What the model says of tokens, the course's or the GPT that it becomes for use."""
+        out = model(tokens)
+        return out[0] if isinstance(out, tuple) else out
 
     @torch.no_grad()
     def show(self, model: nn.Module) -> str:
