@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from regard.attention import attend
 from regard.lessons.checking.exercise import Domain, Exercise, growth_domain
+from regard.lessons.diagrams import arcs
 from regard.lessons.figures import grid
 from regard.lessons.lesson import Lesson
 from regard.lessons.measuring import train
@@ -16,6 +17,14 @@ from regard.lessons.parts import Check, Picture, Table, table
 from regard.pattern import Full
 
 VOCAB, LENGTH, WIDTH, STEPS = 8, 6, 32, 300
+SENTENCE = "The dog that chased the cats stopped because it was tired".split()
+# noun, verb, pronoun, singular, plural; the other words are all zeros here
+GRAMMAR = {
+    "dog": (1, 0, 0, 1, 0),
+    "chased": (0, 1, 0, 0, 0),
+    "cats": (1, 0, 0, 0, 1),
+    "it": (0, 0, 1, 1, 0),
+}
 
 
 class Neighbours(nn.Module):
@@ -42,6 +51,63 @@ class Neighbours(nn.Module):
         out, weights = attend(q, k, v, Full(), return_weights=True)
         joined = out.transpose(1, 2).flatten(2)  # B H N D -> B N C
         return joined @ self.left.T, joined @ self.right.T, weights
+
+
+def in_a_sentence() -> list[Table | Check | Picture]:
+    """Three heads made by hand, and one head that is asked two questions."""
+    noun, verb, pronoun, singular, plural, place = 6 * torch.eye(6)
+    questions = {  # rows of W_Q: what a word asks for; rows of W_K: what a word answers with
+        "who chased? the subject of the verb": ("chased", "dog", [verb, -verb], [noun, place]),
+        "chased whom? its object": ("chased", "cats", [verb, verb], [noun, place]),
+        "who is it? what the pronoun stands for": ("it", "dog", [pronoun, singular], [noun, singular]),
+    }
+    rows, heads = [], []
+    for question, (word, answer, asked, answered) in questions.items():
+        at = SENTENCE.index(word)
+        weights = _head(SENTENCE, asked, answered)[0][at]
+        best = SENTENCE[int(weights.argmax())]
+        rows.append([question, f"{word} → {best}", weights.max().item(), best == answer])
+        heads.append((question, at, weights.tolist()))
+    swap = {"dog": "cats", "cats": "dog"}
+    swapped = [swap.get(word, word) for word in SENTENCE]
+    at = SENTENCE.index("chased")
+    (weights, out), (_, turned) = (_head(words, [verb], [noun]) for words in (SENTENCE, swapped))
+    change = (out - turned)[at].abs().max().item()
+    _, _, asked, answered = questions["who chased? the subject of the verb"]
+    apart = _head(SENTENCE, asked, answered)[1] - _head(swapped, asked, answered)[1]
+    halves = [weights[at, SENTENCE.index(word)].item() for word in swap]
+    return [
+        table(["head", "looks", "weight"], [row[:3] for row in rows]),
+        Check(
+            "each of three heads answers its question",
+            all(row[3] for row in rows),
+            "first noun, last noun, and the singular noun although the plural one is nearer",
+        ),
+        Check(
+            "one head that looks at both nouns alike cannot tell who chased whom",
+            change < 1e-6 and apart[at].abs().max().item() > 0.5,
+            f"weights dog {halves[0]:.2f}, cats {halves[1]:.2f}; if the cats chase the dog its output "
+            f"changes by {change:.0e}, that of the first head above by {apart[at].abs().max().item():.2f}",
+        ),
+        Picture(
+            "sentence",
+            lambda: arcs(
+                SENTENCE,
+                {"Three heads": heads, "One head": [("who chased whom?", at, weights[at].tolist())]},
+            ),
+            "The sentence with arcs: of three heads one leads from chased to dog, one from chased to cats, "
+            "one from it to dog; a single head splits its weight between dog and cats",
+        ),
+    ]
+
+
+def _head(words: list[str], asked: list[Tensor], answered: list[Tensor]) -> tuple[Tensor, Tensor]:
+    """Weights (N, N) and outputs (N, 5) of a head whose W_Q and W_K have these rows; values are grammar."""
+    value = torch.tensor([GRAMMAR.get(word, (0,) * 5) for word in words]).float()
+    x = torch.cat([value, torch.linspace(0, 1, len(words))[:, None]], dim=1)  # and the place in the sentence
+    q, k = (x @ torch.stack(rows).T for rows in (asked, answered))
+    out, weights = attend(*(part[None, None] for part in (q, k, value)), scale=1.0, return_weights=True)
+    return weights[0, 0], out[0, 0]
 
 
 def _batch(seed: int, size: int = 64) -> Tensor:
@@ -110,10 +176,17 @@ LESSON = Lesson(
     ),
     steps=(
         "A head makes one set of weights per query and returns one weighted mean. Ask for two things from "
-        "two places and "
-        "a single mean has to carry both, mixed. The task: at every inner position, name the token on the "
-        "*left* and the "
-        "token on the *right*.\n\n"
+        "two places and a single mean has to carry both, mixed.\n\n"
+        "**In a sentence.** A word needs several others, for different reasons. In “The dog that chased the "
+        "cats stopped because it was tired” the verb *chased* needs its subject, *dog*, and its object, "
+        "*cats*; the pronoun *it* needs the word that it stands for. Three heads do this below. They are made "
+        "by hand: a word is a vector of grammar (noun, verb, pronoun, singular, plural) and its place; W_Q "
+        "picks what a word asks for and W_K what a word answers with. In trained models heads of such kinds "
+        "have been found, less pure: for the object of a verb, the noun of an article, the word before, what "
+        "a pronoun stands for (Clark et al., *What does BERT look at?*, 2019).",
+        in_a_sentence,
+        "**Proved on a smaller task.** At every inner position, name the token on the *left* and the token "
+        "on the *right*.\n\n"
         "**Assumptions.** One attention layer; queries and keys read token vector plus position vector, "
         "values read the "
         "token alone; the read-outs are linear; there are no biases, no residual connection and no "
