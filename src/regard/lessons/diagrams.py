@@ -25,7 +25,7 @@ def canvas(width: float, height: float, title: str = "") -> Any:
     return figure, axes
 
 
-def box(  # noqa: PLR0913 - a place, a size and a look
+def box(
     axes: Any, at: Point, text: str, size: Point = (0.9, 0.6), fill: str = PALE, ink: str = INK, font: int = 9
 ) -> None:
     """A box around a point, with its text in the middle."""
@@ -89,7 +89,7 @@ def self_attention() -> Figure:
     levels = {"tokens": 0.5, "projections": 1.9, "scores": 3.5, "softmax": 4.7, "weights": 5.7, "sum": 7.0}
     says = {
         "tokens": "tokens",
-        "projections": "q = W$_Q$x\nk = W$_K$x\nv = W$_V$x",
+        "projections": "q = xW$_Q$\nk = xW$_K$\nv = xW$_V$",
         "scores": "scores\nq$_2$·k$_j$ / √d",
         "weights": "weights,\ntheir sum is 1",
         "sum": "weighted sum",
@@ -214,9 +214,7 @@ def reading_order(rows: int, cols: int, at: tuple[int, int]) -> Figure:
     return figure
 
 
-def arcs(
-    words: Sequence[str], panels: Mapping[str, Sequence[tuple[str, int, Sequence[float]]]]
-) -> Figure:
+def arcs(words: Sequence[str], panels: Mapping[str, Sequence[tuple[str, int, Sequence[float]]]]) -> Figure:
     """A sentence per panel, and arcs from the word that a head's question starts at to where its weight goes.
 
     A panel has a title and (question, index of the word that asks, its weights over all words) per head.

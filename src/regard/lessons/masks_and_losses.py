@@ -189,24 +189,24 @@ LESSON = Lesson(
     title="Masks and losses",
     question=(
         "Why does the causal mask go before the softmax and not after it? Why are the targets of a language "
-        "model its inputs shifted by one, and why must padding be "
-        "left out of the loss? Show what fails otherwise."
+        "model its inputs shifted by one, and why must padding be left out of the loss? Show what fails "
+        "otherwise."
     ),
     steps=(
         "**The mask.** A weight of zero after the softmax is too late: the forbidden score has already been "
-        "part of the denominator. Putting −∞ in its place *before* the "
-        "softmax makes e^(−∞) = 0 a summand that was never there.",
+        "part of the denominator. Putting −∞ in its place *before* the softmax makes e^(−∞) = 0 a summand "
+        "that was never there.",
         two_masks,
         leak,
         "**The shift.** Position t has seen tokens up to t and shall say token t + 1. If its target is token "
-        "t, the answer is in its own input; the model learns to copy, the loss "
-        "falls towards zero, and nothing about the next token has been learned.",
+        "t, the answer is in its own input; the model learns to copy, the loss falls towards zero, and "
+        "nothing about the next token has been learned.",
         targets,
         shift,
         "**Padding.** Lines of unequal length are filled up so that a batch is a rectangle. The filling is "
-        "easy to predict and says nothing. Counted in the loss it pulls the mean down, "
-        "rewards a model for predicting it, and makes the loss depend on how batches were filled. The mean "
-        "is taken over real targets only.",
+        "easy to predict and says nothing. Counted in the loss it pulls the mean down, rewards a model for "
+        "predicting it, and makes the loss depend on how batches were filled. The mean is taken over real "
+        "targets only.",
         padding,
     ),
     exercises=(

@@ -159,8 +159,7 @@ def measured() -> list[Table | Picture | Prose]:
         ),
         Prose(
             f"Here attention is faster {until}, although it does more: the RNN must wait for each state "
-            "before the next, and a machine that could do "
-            "many products at once does one small one at a time."
+            "before the next, and a machine that could do many products at once does one small one at a time."
         ),
         Picture(
             "measured",
@@ -174,31 +173,29 @@ LESSON = Lesson(
     name="rnn-or-transformer",
     title="RNN or transformer?",
     question=(
-        "An RNN has the identity for its hidden activation, h_t = W_h h_{t−1} + W_x x_t, and some φ_y for its "
-        "output, y_t = φ_y(W_y h_t). Unroll it. How much of x_1 reaches y_T, in it and in attention? What do "
-        "both cost in T, how much of it in sequence, and what would you choose as T → ∞?"
+        "An RNN has the identity for its hidden activation, h_t = W_h h_{t−1} + W_x x_t, and some φ_y for "
+        "its output, y_t = φ_y(W_y h_t). Unroll it. How much of x_1 reaches y_T, in it and in attention? "
+        "What do both cost in T, how much of it in sequence, and what would you choose as T → ∞?"
     ),
     steps=(
         "Substitute the state into itself, starting from h_0 = 0. Only the hidden activation is the "
-        "identity, so only the states are sums; each output is φ_y *of* such a sum, and φ_y cannot be "
-        "taken apart over its terms.",
+        "identity, so only the states are sums; each output is φ_y *of* such a sum, and φ_y cannot be taken "
+        "apart over its terms.",
         unrolled,
         checked,
         share_of_first,
         "**Cost.** An RNN step costs the same at every t, so T steps are O(T) — one after another. Attention "
-        "compares all pairs, O(T²), all at once. The "
-        "attention printed on the sheet sums (Q x_t)·(K x_j) over j *before* its softmax, and a sum of "
-        "products with one common factor is the "
-        "product with the sum: Σ_j (Q x_t)·(K x_j) = (Q x_t)·(K Σ_j x_j). So that one is O(T).",
+        "compares all pairs, O(T²), all at once. The attention printed on the sheet sums (Q x_t)·(K x_j) "
+        "over j *before* its softmax, and a sum of products with one common factor is the product with the "
+        "sum: Σ_j (Q x_t)·(K x_j) = (Q x_t)·(K Σ_j x_j). So that one is O(T).",
         prices,
         pooled,
         measured,
         "**As T → ∞.** The RNN has constant cost per token and a state that does not grow, but it must press "
-        "everything into that state, and x_1 fades or explodes unless the radius is held at 1. "
-        "Attention keeps everything and pays T per token in time and memory. For T without bound choose what "
-        "is O(T): a recurrence, linear attention, or attention "
-        "with a bounded pattern such as `strided(1024)`; for moderate T on parallel hardware choose "
-        "attention.",
+        "everything into that state, and x_1 fades or explodes unless the radius is held at 1. Attention "
+        "keeps everything and pays T per token in time and memory. For T without bound choose what is O(T): "
+        "a recurrence, linear attention, or attention with a bounded pattern such as `strided(1024)`; for "
+        "moderate T on parallel hardware choose attention.",
     ),
     exercises=(
         Exercise(

@@ -93,7 +93,9 @@ def unshared() -> list[Block | Picture | Check]:
         M = layer(torch.eye(9)[:, None])[:, 0].T  # column j is what the j-th input alone gives
     numbered = found.subs({sympy.Symbol(letter): i for i, letter in enumerate(LETTERS, 1)})
     return [
-        Block(draw_matrix(found), f"{len(LETTERS)} different weights, at the same places as the {len(KERNEL)}:"),
+        Block(
+            draw_matrix(found), f"{len(LETTERS)} different weights, at the same places as the {len(KERNEL)}:"
+        ),
         Picture(
             "unshared",
             lambda: _drawn(found, "Without sharing: 21 weights"),
@@ -180,16 +182,18 @@ def large_layer() -> list[Table | Check]:
     found = compare(image=(3, 256, 256), filters=32, kernel=5, stride=2)
     with torch.device("meta"):
         image = torch.empty(1, 3, 256, 256)
-        layers = {
-            "convolution": torch.nn.Conv2d(3, 32, 5, stride=2),
-            "locally connected": LocallyConnected2d(3, 32, (256, 256), 5, stride=2),
-            "dense": torch.nn.Linear(image.numel(), found.outputs_count),
-        }
-        shapes = {tuple(layers[name](image).shape) for name in ("convolution", "locally connected")}
-    rows = [
-        [name, times(layer.weight.shape), layer.weight.numel(), times(layer.bias.shape), layer.bias.numel()]
-        for name, layer in layers.items()
-    ]
+        conv = torch.nn.Conv2d(3, 32, 5, stride=2)
+        local = LocallyConnected2d(3, 32, (256, 256), 5, stride=2)
+        dense = torch.nn.Linear(image.numel(), found.outputs_count)
+        shapes = {tuple(conv(image).shape), tuple(local(image).shape)}
+    rows: list[list[object]] = []
+    for name, weight, bias in (
+        ("convolution", conv.weight, conv.bias),
+        ("locally connected", local.weight, local.bias),
+        ("dense", dense.weight, dense.bias),
+    ):
+        assert bias is not None
+        rows.append([name, times(weight.shape), weight.numel(), times(bias.shape), bias.numel()])
     printed = 508_302
     return [
         table(
@@ -225,18 +229,15 @@ LESSON = Lesson(
     title="Convolution is a shared linear layer",
     question=(
         "A filter of three weights slides over nine inputs. Write its outputs, then the matrix that does the "
-        "same as one "
-        "linear layer. What do padding, stride and giving up the sharing change, and how much does sharing "
-        "save on a "
-        "256×256 RGB image?"
+        "same as one linear layer. What do padding, stride and giving up the sharing change, and how much "
+        "does sharing save on a 256×256 RGB image?"
     ),
     steps=(
         "At each place the filter multiplies the three inputs under it by the same three weights and adds. "
         "(As everywhere in deep learning, the filter is not flipped.)",
         outputs,
         "An output is a row of weights times the whole input, with zeros where the filter does not lie. "
-        "Moving the filter by "
-        "one moves the row by one: the matrix has one value along each diagonal.",
+        "Moving the filter by one moves the row by one: the matrix has one value along each diagonal.",
         matrix,
         "**Padding and stride.** Padding puts zeros before the first and after the last input, so that the "
         "filter may hang over the ends; the weights that lie on a zero do not appear in the matrix. A stride "
@@ -244,9 +245,9 @@ LESSON = Lesson(
         variants,
         "**The size.** Four letters decide it: W inputs along a side, K weights of the filter along that "
         "side, P zeros put at *each* end, and S places from one window to the next. (The exercises write n, "
-        "k, p, s.) With the zeros there are W + 2P places, and the filter can start at the first "
-        "W + 2P − K + 1 of them. It starts at the first place and then at every S-th: one window, and "
-        "(W − K + 2P)/S more, rounded down because a last, incomplete move is not made.",
+        "k, p, s.) With the zeros there are W + 2P places, and the filter can start at the first W + 2P − K "
+        "+ 1 of them. It starts at the first place and then at every S-th: one window, and (W − K + 2P)/S "
+        "more, rounded down because a last, incomplete move is not made.",
         size_law,
         checked,
         "**Without sharing** every window keeps its place and gets weights of its own, here a to u.",
