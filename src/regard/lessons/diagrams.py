@@ -18,7 +18,7 @@ Point = tuple[float, float]
 def canvas(width: float, height: float, title: str = "") -> Any:
     """A figure and axes without ticks; a unit is as long upwards as sideways, and an inch has 1.6 of them."""
     figure, axes = blank(width, height)
-    axes.set(xlim=(0, 1.6 * width), ylim=(0, 1.6 * (height - (0.34 if title else 0))), aspect="equal")
+    axes.set(xlim=(0, 1.6 * width), ylim=(0, 1.6 * (height - (0.42 if title else 0))), aspect="equal")
     axes.axis("off")
     if title:
         axes.set_title(title, fontsize=11, color=INK, loc="left", fontweight="bold")
@@ -64,7 +64,7 @@ def recurrent_grid(rows: int = 3, cols: int = 4) -> Figure:
         top, bottom = max(0, k - cols + 1), min(k, rows - 1)
         (x, y), end = place(top, k - top), place(bottom, k - bottom)
         axes.plot([x, end[0] - 0.6], [y, end[1] - 0.5], ":", color=QUIET, linewidth=1, zorder=0)
-        say(axes, (end[0] - 0.62, end[1] - 0.6), f"step {k + 1}", QUIET, font=8)
+        say(axes, (end[0] - 0.62, end[1] - 0.6), f"step {k + 1}", QUIET)
     for row in range(rows):
         for col in range(cols):
             x, y = place(row, col)
@@ -95,7 +95,7 @@ def self_attention() -> Figure:
         "sum": "weighted sum",
     }
     for name, words in says.items():
-        say(axes, (0.1, levels[name]), words, QUIET, "left", 8)
+        say(axes, (0.1, levels[name]), words, QUIET, "left")
     box(axes, (5.78, levels["softmax"]), "softmax over j", (6.9, 0.5))
     box(axes, (xs[1], levels["sum"]), "y$_2$", (0.8, 0.6), NAVY, "white", 10)
     box(axes, (xs[1] - 0.62, levels["projections"]), "q$_2$", (0.5, 0.5), SAND)
@@ -145,8 +145,8 @@ def vision_transformer(image: Sequence[Sequence[float]], side: int = 3) -> Figur
     box(axes, (6.5, 2.2), "one linear map for every patch", (7.0, 0.5))
     box(axes, (6.0, 4.75), "transformer: every token attends to every token", (8.0, 0.8), NAVY, "white", 10)
     box(axes, (2.4, 3.2), "class", (0.72, 0.5), SAND)
-    say(axes, (1.95, 3.2), "class token,\nlearned", QUIET, "right", 8)
-    say(axes, (1.95, 3.85), "positions, learned", QUIET, "right", 8)
+    say(axes, (1.95, 3.2), "class token,\nlearned", QUIET, "right")
+    say(axes, (1.95, 3.85), "positions,\nlearned", QUIET, "right")
     arrow(axes, (2.4, 3.47), (2.4, 4.32), ORANGE)
     for k in range(side * side):
         x = 3.44 + k * 0.77
@@ -160,7 +160,7 @@ def vision_transformer(image: Sequence[Sequence[float]], side: int = 3) -> Figur
     box(axes, (2.4, 5.9), "head", (1.1, 0.5), SAND)
     arrow(axes, (2.98, 5.9), (3.6, 5.9), ORANGE)
     say(axes, (3.7, 5.9), "scores of the classes", INK, "left")
-    say(axes, (6.5, 5.45), "the outputs of the patches are not read", QUIET, "left", 8)
+    say(axes, (10.0, 5.45), "the outputs of the patches are not read", QUIET, "right")
     axes.set(xlim=wide, ylim=high, aspect="equal")  # which imshow changes
     return figure
 
@@ -187,7 +187,7 @@ def shifted_targets(words: Sequence[str], padding: str = "<PAD>") -> Figure:
             axes.plot([x - 0.6, x + 0.6], [0.78, 1.12], color=COLOURS[4], linewidth=1.8)
     say(axes, (0.1, 3.1), "tokens", QUIET, "left")
     say(axes, (0.1, 0.95), "targets", QUIET, "left")
-    say(axes, (0.1, 0.3), "struck out: no target, left out of the mean", COLOURS[4], "left", 8)
+    say(axes, (0.1, 0.3), "struck out: no target, left out of the mean", COLOURS[4], "left")
     return figure
 
 
@@ -210,7 +210,7 @@ def reading_order(rows: int, cols: int, at: tuple[int, int]) -> Figure:
     )
     for i, (fill, words) in enumerate(keys):
         box(axes, (x, 3.6 - 1.1 * i), "", (0.36, 0.36), fill)
-        say(axes, (x + 0.35, 3.6 - 1.1 * i), words, INK, "left", 8)
+        say(axes, (x + 0.35, 3.6 - 1.1 * i), words, INK, "left")
     return figure
 
 

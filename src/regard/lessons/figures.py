@@ -59,6 +59,7 @@ def curves(
             textcoords="offset points",
             fontsize=8,
             color=QUIET,
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 1},  # over the line of another mark
         )
     axes.set_xlabel(x, color=INK)
     axes.set_ylabel(y, color=INK)

@@ -183,7 +183,8 @@ def beside() -> Table:
         ["direction", "from one corner; four scans see all", "all sides alike"],
         ["predicting the next pixel", "as it is", "only with masked kernels"],
     ]
-    return table(["", "2-D RNN", "convnet"], rows)
+    says = "The first and the last row speak for the RNN; steps, gradients and sides for the convnet:"
+    return table(["", "2-D RNN", "convnet"], rows, says)
 
 
 def completes() -> list[Check | Picture]:

@@ -87,7 +87,7 @@ def in_a_sentence() -> list[Table | Check | Picture]:
             "one head that looks at both nouns alike cannot tell who chased whom",
             change < 1e-6 and apart[at].abs().max().item() > 0.5,
             f"weights dog {halves[0]:.2f}, cats {halves[1]:.2f}; if the cats chase the dog its output "
-            f"changes by {change:.0e}, that of the first head above by {apart[at].abs().max().item():.2f}",
+            f"changes by {change:.1g}, that of the first head above by {apart[at].abs().max().item():.2f}",
         ),
         Picture(
             "sentence",

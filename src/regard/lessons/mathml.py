@@ -39,6 +39,7 @@ def _row(value: Any, order: str | None) -> str:
     for name in names:
         text = text.replace(f"<mi>{name}</mi>", printed(Symbol(name), printer="presentation"))
     text = text.replace("&InvisibleTimes;", "&#8290;").replace("<mo>-</mo>", "<mo>&#8722;</mo>")
+    text = text.replace("&ExponentialE;", "e")  # which browsers draw with a double stroke
     text = re.sub(r"\s*\n\s*", "", text)
     text = re.sub(r"<mo>[\[(]</mo><mtable>", '<mtable class="matrix" displaystyle="true">', text)
     return re.sub(r"</mtable><mo>[\])]</mo>", "</mtable>", text)

@@ -93,9 +93,7 @@ def unshared() -> list[Block | Picture | Check]:
         M = layer(torch.eye(9)[:, None])[:, 0].T  # column j is what the j-th input alone gives
     numbered = found.subs({sympy.Symbol(letter): i for i, letter in enumerate(LETTERS, 1)})
     return [
-        Block(
-            draw_matrix(found), f"{len(LETTERS)} different weights, at the same places as the {len(KERNEL)}:"
-        ),
+        Block(draw_matrix(found), f"{len(LETTERS)} different weights, where there were {len(KERNEL)}:"),
         Picture(
             "unshared",
             lambda: _drawn(found, "Without sharing: 21 weights"),
