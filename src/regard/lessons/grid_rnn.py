@@ -254,8 +254,9 @@ LESSON = Lesson(
         "cell, where a class could be read off, and gradients must pass them all on the way back. There is "
         "not one way but many, so the balance is finer than in a sequence: on n×n cells the first pixel "
         "reaches the last cell on as many paths as there are orders of n − 1 steps right and n − 1 steps "
-        "down, nearly 4^(n−1). With one number w for both weights the sum over all paths vanishes for w < "
-        "1/2 and explodes for w > 1/2. A tanh stops the explosion by flattening the slope to nothing.",
+        "down, which grows like 4^(n−1)/√n. With one number w for both weights the sum over all paths "
+        "vanishes for w < 1/2 and explodes for w > 1/2. A tanh stops the explosion by flattening the slope "
+        "to nothing.",
         paths,
         "A convolution has one product per layer between its input and its output, and all places learn at "
         "the same time.",

@@ -9,7 +9,7 @@ from torch.nn.functional import cross_entropy, layer_norm, relu
 from regard.attention import attend
 from regard.layers import Alibi, Learned, Natural, Position, Rotary, Scaled, Sinusoidal
 from regard.lessons.measuring import train
-from regard.pattern import Causal
+from regard.pattern import Causal, Pattern
 
 NAMES, VOCAB, LENGTH = 2, 8, 16
 STEPS, SEEDS = 220, 3
@@ -35,7 +35,7 @@ class LastName(nn.Module):
         self.out, self.head = matrix(HEADS * HEAD, WIDTH), matrix(WIDTH, VOCAB)
         self.up, self.down = matrix(WIDTH, 2 * WIDTH), matrix(2 * WIDTH, WIDTH)
 
-    def forward(self, tokens: Tensor) -> Tensor:
+    def forward(self, tokens: Tensor, pattern: Pattern = Causal()) -> Tensor:  # noqa: B008 - a frozen value
         """Map tokens (B, N) to logits (SEEDS, B, N, VOCAB)."""
         N, way = tokens.shape[1], self.position
         x = self.token[:, tokens]  # SEEDS B N C
@@ -49,7 +49,7 @@ class LastName(nn.Module):
         if isinstance(way, Rotary):
             q, k = way.turn(q), way.turn(k)
         bias = way.bias(HEADS) if isinstance(way, Alibi) else None
-        mixed = attend(q, k, v, Causal(), bias=bias).transpose(1, 2)
+        mixed = attend(q, k, v, pattern, bias=bias).transpose(1, 2)
         x = x + mixed.reshape(SEEDS, -1, HEADS * HEAD) @ self.out
         x = x + relu(layer_norm(x, (WIDTH,)) @ self.up) @ self.down
         return (layer_norm(x, (WIDTH,)) @ self.head).unflatten(1, (-1, N))
@@ -75,10 +75,10 @@ def learned(position: Position) -> LastName:
     return model
 
 
-def hits(model: LastName, length: int) -> list[float]:
+def hits(model: LastName, length: int, pattern: Pattern = Causal()) -> list[float]:  # noqa: B008
     """For each seed the share of right answers at the last LENGTH words that are no names."""
     tokens, answers = sequences(10**6 + length, length, 64)
     with torch.no_grad():
-        found = model(tokens).argmax(-1)
+        found = model(tokens, pattern).argmax(-1)
     asked = (tokens >= NAMES) & (torch.arange(length) >= length - LENGTH)
     return [(one == answers)[asked].float().mean().item() for one in found]

@@ -13,6 +13,7 @@ from regard.lessons.figures import curves
 from regard.lessons.last_name import LENGTH, NAMES, SEEDS, hits, learned
 from regard.lessons.lesson import Lesson
 from regard.lessons.parts import Check, Formula, Picture, Prose, Table, table
+from regard.pattern import Strided
 
 LONGER = (16, 32, 64, 128)
 WAYS: dict[str, Position] = {
@@ -97,15 +98,16 @@ def beyond() -> list[Table | Check | Prose | Picture]:
         model = learned(position)
         lengths = LONGER[:1] if isinstance(position, Learned) else LONGER
         found[name] = [hits(model, length) for length in lengths]
+        if isinstance(position, Rotary):
+            window = [hits(model, length, Strided(back=LENGTH - 1)) for length in LONGER]
+    found["Rotary in a window"] = window
     rows = []
     for name, shares in found.items():
         cells = [f"{min(seeds):.2f} to {max(seeds):.2f}" for seeds in shares]
         rows.append([name, *cells, *["no row for it"] * (len(LONGER) - len(cells))])
     worst = min(found, key=lambda name: min(found[name][0]))
-    series = {
-        name: (LONGER[: len(shares)], [sum(seeds) / SEEDS for seeds in shares])
-        for name, shares in found.items()
-    }
+    far = {name: shares for name, shares in found.items() if len(shares) == len(LONGER)}
+    series = {name: (LONGER, [sum(seeds) / SEEDS for seeds in shares]) for name, shares in far.items()}
     head = ["position", *(f"length {length}" for length in LONGER)]
     return [
         table(
@@ -116,7 +118,13 @@ def beyond() -> list[Table | Check | Prose | Picture]:
             min(found[worst][0]) > 0.95,
             f"the lowest share is {min(found[worst][0]):.3f}, of {worst}",
         ),
-        Prose(_verdict({name: shares[-1] for name, shares in found.items() if len(shares) == len(LONGER)})),
+        Prose(_verdict({name: shares[-1] for name, shares in far.items()})),
+        Check(
+            f"rotary models that may look {LENGTH - 1} words back, and no farther, work at all these lengths",
+            min(map(min, window)) > 0.95,
+            f"the same weights; the lowest share is {min(map(min, window)):.3f}, so what failed above were "
+            "distances that training had not shown, and not places",
+        ),
         Picture(
             "beyond",
             lambda: curves(
@@ -126,7 +134,7 @@ def beyond() -> list[Table | Check | Prose | Picture]:
                 log="x",
                 title="Beyond the training length",
             ),
-            "Share of right answers against input length for six ways to give positions: close together at "
+            "Share of right answers against input length for the ways to give positions: close together at "
             "the training length, far apart beyond it",
         ),
     ]
@@ -192,9 +200,9 @@ LESSON = Lesson(
         "Scores are products of tokens, and a sum over all tokens has no order.",
         order_is_lost,
         "**Images** are no exception. A vision transformer cuts an image into patches, maps each to a token "
-        "by the same weights, and puts a learned class token before them, whose output is read. Moving "
-        "patches around would change nothing; the position added to each patch says where it lay. (In the "
-        "course's model the class token has none: it lies nowhere.)",
+        "by the same weights, and puts a learned class token before them, whose output is read. Without "
+        "more, moving patches around would change nothing; the position added to each patch says where it "
+        "lay. (In the course's model the class token has none: it lies nowhere.)",
         patches,
         "**Natural numbers** 1, 2, 3, … are the obvious repair, and they have a scale problem: at position "
         "10,000 the position outweighs every token, and values never met in training appear. **Dividing by "
@@ -217,10 +225,11 @@ LESSON = Lesson(
         "LayerNorm would subtract the mean, and with it a number that was added to all components. And "
         "beside natural numbers the tokens start four times as large, so as not to drown in them.)",
         beyond,
-        "To have **no maximum length**, use a way that is computed and not looked up, and that depends on "
-        "distances (rotary, Alibi, or a window of fixed reach such as `Strided`), or a recurrence, whose "
-        "state has no position at all. Being *defined* at every length is not the same as *working* there: "
-        "what must work at a length should be trained or at least tested at that length.",
+        "To have **no maximum length**, a way must be computed and not looked up; of the six only the "
+        "learned table is not. Ways that know distances alone (rotary, Alibi) treat every place of a text "
+        "alike, and a window of fixed reach such as `Strided` keeps distances that training never showed out "
+        "of sight. A recurrence has no position at all. Being *defined* at every length is not the same as "
+        "*working* there: what must work at a length should be trained or at least tested at that length.",
     ),
     exercises=(
         Exercise(
