@@ -11,7 +11,7 @@ from regard.lessons.measuring import train
 from regard.models import GridCompletion, GridCompletionConfig
 from regard.probe import Completion, complete_images, to_levels
 
-LEVELS, STEPS, SHOWN = 4, 150, 6
+LEVELS, STEPS, SHOWN = 4, 120, 6
 
 
 def digits_completed() -> tuple[Completion, float, float]:

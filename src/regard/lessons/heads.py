@@ -16,7 +16,7 @@ from regard.lessons.measuring import train
 from regard.lessons.parts import Check, Picture, Table, table
 from regard.pattern import Full
 
-VOCAB, LENGTH, WIDTH, STEPS = 8, 6, 32, 300
+VOCAB, LENGTH, WIDTH, STEPS = 8, 6, 32, 240
 SENTENCE = ["The", "dog", "that", "chased", "the", "cats", "stopped", "because", "it", "was", "tired"]
 # noun, verb, pronoun, singular, plural; the other words are all zeros here
 GRAMMAR = {

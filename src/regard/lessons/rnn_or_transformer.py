@@ -146,8 +146,8 @@ def measured() -> list[Table | Picture | Prose]:
     for length in LENGTHS:
         x = torch.randn(1, length, WIDTH, generator=generator)
         q = x[:, None]
-        times["RNN"].append(milliseconds(rnn, x, W_x, W_h, budget=0.1))
-        times["attention"].append(milliseconds(attend, q, q, q, Full(), impl="sdpa", budget=0.1))
+        times["RNN"].append(milliseconds(rnn, x, W_x, W_h, budget=0.06))
+        times["attention"].append(milliseconds(attend, q, q, q, Full(), impl="sdpa", budget=0.06))
     series = {name: (LENGTHS, found) for name, found in times.items()}
     faster = [n for n, a, b in zip(LENGTHS, times["RNN"], times["attention"], strict=True) if b < a]
     until = f"up to T = {max(faster):,}" if faster else "at none of these lengths"
