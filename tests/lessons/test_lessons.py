@@ -178,7 +178,7 @@ def test_the_verdict_on_positions_follows_the_numbers():
     text = positions._verdict({"A": [0.95, 0.99, 0.91], "B": [0.5, 0.74, 0.6], "C": [0.4, 0.99, 0.9]})
     assert "more than 90 % of cases: A." in text
     assert "(guessing gives 50 %): B." in text
-    assert "from seed to seed: C." in text
+    assert "from start to start: C." in text
     assert "of cases: none." in positions._verdict({"A": [0.8, 0.8, 0.8]})
 
 

@@ -58,7 +58,7 @@ def recurrent_grid(rows: int = 3, cols: int = 4) -> Figure:
     step, radius = (2.4, 1.7), 0.42
 
     def place(row: int, col: int) -> Point:
-        return 1.7 + col * step[0], 4.55 - row * step[1]
+        return 1.7 + col * step[0], 4.32 - row * step[1]
 
     for k in range(rows + cols - 1):  # the cells of one anti-diagonal wait for no other
         top, bottom = max(0, k - cols + 1), min(k, rows - 1)

@@ -1,4 +1,4 @@
-"""A small task for positions, which name came last, and one-layer models that learn it from several seeds."""
+"""A small task for positions, which name came last, and one-layer models that learn it from several starts."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from regard.lessons.measuring import train
 from regard.pattern import Causal, Pattern
 
 NAMES, VOCAB, LENGTH = 2, 8, 16
-STEPS, SEEDS = 220, 3
+STEPS, STARTS = 220, 3
 WIDTH, HEADS, HEAD = 16, 8, 6
 
 
 class LastName(nn.Module):
-    """Three models at once, from three seeds: one attention layer and one feed-forward layer each."""
+    """Three models at once, from three random starts: one attention layer and one feed-forward layer each."""
 
     def __init__(self, position: Position) -> None:
         super().__init__()
@@ -25,7 +25,7 @@ class LastName(nn.Module):
 
         def matrix(rows: int, cols: int, size: float | None = None) -> nn.Parameter:
             scale = rows**-0.5 if size is None else size
-            return nn.Parameter(torch.randn(SEEDS, rows, cols, generator=generator) * scale)
+            return nn.Parameter(torch.randn(STARTS, rows, cols, generator=generator) * scale)
 
         self.position = position
         # Natural numbers drown tokens of size 1; larger tokens hold their own, and nothing else needs them.
@@ -36,21 +36,21 @@ class LastName(nn.Module):
         self.up, self.down = matrix(WIDTH, 2 * WIDTH), matrix(2 * WIDTH, WIDTH)
 
     def forward(self, tokens: Tensor, pattern: Pattern = Causal()) -> Tensor:  # noqa: B008 - a frozen value
-        """Map tokens (B, N) to logits (SEEDS, B, N, VOCAB)."""
+        """Map tokens (B, N) to logits (STARTS, B, N, VOCAB)."""
         N, way = tokens.shape[1], self.position
-        x = self.token[:, tokens]  # SEEDS B N C
+        x = self.token[:, tokens]  # STARTS B N C
         if isinstance(way, Learned):
             x = x + self.table[:, None, :N]
         elif isinstance(way, Natural | Scaled | Sinusoidal):
             x = x + way.encode(N, WIDTH)
-        x = x.flatten(1, 2)  # SEEDS B·N C: one product for each seed
+        x = x.flatten(1, 2)  # STARTS B·N C: one product for each start
         parts = (x @ self.qkv + self.bias).chunk(3, -1)
         q, k, v = (part.reshape(-1, N, HEADS, HEAD).transpose(1, 2) for part in parts)
         if isinstance(way, Rotary):
             q, k = way.turn(q), way.turn(k)
         bias = way.bias(HEADS) if isinstance(way, Alibi) else None
         mixed = attend(q, k, v, pattern, bias=bias).transpose(1, 2)
-        x = x + mixed.reshape(SEEDS, -1, HEADS * HEAD) @ self.out
+        x = x + mixed.reshape(STARTS, -1, HEADS * HEAD) @ self.out
         x = x + relu(layer_norm(x, (WIDTH,)) @ self.up) @ self.down
         return (layer_norm(x, (WIDTH,)) @ self.head).unflatten(1, (-1, N))
 
@@ -69,14 +69,14 @@ def learned(position: Position) -> LastName:
 
     def loss(step: int) -> Tensor:
         tokens, answers = sequences(step, LENGTH)
-        return SEEDS * cross_entropy(model(tokens).flatten(0, 2), answers.repeat(SEEDS, 1).flatten())
+        return STARTS * cross_entropy(model(tokens).flatten(0, 2), answers.repeat(STARTS, 1).flatten())
 
     train(model.parameters(), loss, STEPS, rate=2e-2)
     return model
 
 
 def hits(model: LastName, length: int, pattern: Pattern = Causal()) -> list[float]:  # noqa: B008
-    """For each seed the share of right answers at the last LENGTH words that are no names."""
+    """For each start the share of right answers at the last LENGTH words that are no names."""
     tokens, answers = sequences(10**6 + length, length, 64)
     with torch.no_grad():
         found = model(tokens, pattern).argmax(-1)

@@ -10,7 +10,7 @@ from regard.layers import Alibi, Learned, Natural, Position, Rotary, Scaled, Sin
 from regard.lessons.checking.exercise import Domain, Exercise
 from regard.lessons.diagrams import vision_transformer
 from regard.lessons.figures import curves
-from regard.lessons.last_name import LENGTH, NAMES, SEEDS, hits, learned
+from regard.lessons.last_name import LENGTH, NAMES, STARTS, hits, learned
 from regard.lessons.lesson import Lesson
 from regard.lessons.parts import Check, Formula, Picture, Prose, Table, table
 from regard.pattern import Strided
@@ -92,8 +92,8 @@ def rotary() -> Check:
 
 
 def beyond() -> list[Table | Check | Prose | Picture]:
-    """Six ways, three seeds each, learn on short inputs and then meet longer ones."""
-    found: dict[str, list[list[float]]] = {}  # way, length, seed
+    """Six ways, three random starts each, learn on short inputs and then meet longer ones."""
+    found: dict[str, list[list[float]]] = {}  # way, length, start
     for name, position in WAYS.items():
         model = learned(position)
         lengths = LONGER[:1] if isinstance(position, Learned) else LONGER
@@ -103,18 +103,20 @@ def beyond() -> list[Table | Check | Prose | Picture]:
     found["Rotary in a window"] = window
     rows = []
     for name, shares in found.items():
-        cells = [f"{min(seeds):.2f} to {max(seeds):.2f}" for seeds in shares]
+        cells = [f"{min(starts):.2f} to {max(starts):.2f}" for starts in shares]
         rows.append([name, *cells, *["no row for it"] * (len(LONGER) - len(cells))])
     worst = min(found, key=lambda name: min(found[name][0]))
     far = {name: shares for name, shares in found.items() if len(shares) == len(LONGER)}
-    series = {name: (LONGER, [sum(seeds) / SEEDS for seeds in shares]) for name, shares in far.items()}
+    series = {name: (LONGER, [sum(starts) / STARTS for starts in shares]) for name, shares in far.items()}
     head = ["position", *(f"length {length}" for length in LONGER)]
     return [
         table(
-            head, rows, f"Share right, lowest to highest of {SEEDS} seeds; trained on length {LENGTH} only:"
+            head,
+            rows,
+            f"Share right, lowest to highest of {STARTS} random starts; trained on length {LENGTH} only:",
         ),
         Check(
-            f"with every way and every seed the task was learned at length {LENGTH}",
+            f"with every way and from every start the task was learned at length {LENGTH}",
             min(found[worst][0]) > 0.95,
             f"the lowest share is {min(found[worst][0]):.3f}, of {worst}",
         ),
@@ -130,7 +132,7 @@ def beyond() -> list[Table | Check | Prose | Picture]:
             lambda: curves(
                 series,
                 x="length of the input",
-                y=f"share right, mean of {SEEDS} seeds",
+                y=f"share right, mean of {STARTS} starts",
                 log="x",
                 title="Beyond the training length",
             ),
@@ -141,14 +143,14 @@ def beyond() -> list[Table | Check | Prose | Picture]:
 
 
 def _verdict(longest: dict[str, list[float]]) -> str:
-    """What the shares at the longest input say: what every seed agrees on, and what it does not."""
+    """What the shares at the longest input say: what every start agrees on, and what it does not."""
     kept = [name for name, shares in longest.items() if min(shares) > 0.9]
     lost = [name for name, shares in longest.items() if max(shares) < 0.75]
     mixed = [name for name in longest if name not in kept + lost]
     found = {
-        "With every seed right in more than 90 % of cases": kept,
-        f"With every seed right in less than 75 % (guessing gives {100 // NAMES} %)": lost,
-        "In between, or different from seed to seed": mixed,
+        "From every start right in more than 90 % of cases": kept,
+        f"From every start right in less than 75 % (guessing gives {100 // NAMES} %)": lost,
+        "In between, or different from start to start": mixed,
     }
     said = " ".join(f"{what}: {', '.join(names) or 'none'}." for what, names in found.items())
     return (
@@ -219,10 +221,10 @@ LESSON = Lesson(
         "score by a slope times the distance.",
         rotary,
         "**Beyond the training length.** A text has two names and six other words, and at every word the "
-        "model shall say which name came last. For each way three one-layer models, from three seeds, learn "
-        "this on short inputs; all of them learn it. Then they are asked at the end of longer inputs. A "
-        "learned table has no row for a position it never saw. (There is no norm before attention: a "
-        "LayerNorm would subtract the mean, and with it a number that was added to all components. And "
+        "model shall say which name came last. For each way three one-layer models, from three random "
+        "starts, learn this on short inputs; all of them do. Then they are asked at the end of longer "
+        "inputs. A learned table has no row for a position it never saw. (There is no norm before attention: "
+        "a LayerNorm would subtract the mean, and with it a number that was added to all components. And "
         "beside natural numbers the tokens start four times as large, so as not to drown in them.)",
         beyond,
         "To have **no maximum length**, a way must be computed and not looked up; of the six only the "
