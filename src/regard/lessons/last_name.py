@@ -1,4 +1,4 @@
-"""A small task for positions, which name came last, and one-layer models that learn it from several starts."""
+"""A small task for positions, which name came last, and one-layer models that learn it from three starts."""
 
 from __future__ import annotations
 
