@@ -7,6 +7,7 @@ import struct
 import pytest
 import torch
 
+from regard.files import seal
 from regard.layers import Alibi, CourseBlock, LayerNorm, PostNorm, PreNorm, RMSNorm, Scaled, SwiGLU
 from regard.models import (
     GPT,
@@ -27,7 +28,7 @@ from regard.models import (
     load,
     save,
 )
-from regard.models.files import read_tensors, write_bytes
+from regard.models.files import read_tensors
 from regard.pattern import Causal, Global, Neighbourhood, Strided
 
 SMALL = {"depth": 2, "width": 12, "heads": 3}
@@ -190,10 +191,13 @@ def test_missing_files_and_foreign_models(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_failed_write_leaves_the_old_file(tmp_path):
-    path = tmp_path / "m"
-    write_bytes(b"old", path)
-    with pytest.raises(TypeError):
-        write_bytes("not bytes", path)
-    assert path.read_bytes() == b"old"
-    assert [one.name for one in tmp_path.iterdir()] == ["m"]
+def test_a_file_with_a_checksum_beside_it_must_be_that_file(tmp_path):
+    model = GPT(GPTConfig(**TEXT))
+    save(model, tmp_path / "m")
+    seal(tmp_path)
+    assert load(tmp_path / "m").config == model.config
+    data = bytearray((tmp_path / "m").read_bytes())
+    data[-2] ^= 1
+    (tmp_path / "m").write_bytes(data)
+    with pytest.raises(ValueError, match=r"m is damaged: it is not what checksums\.json beside it says"):
+        load(tmp_path / "m")

@@ -50,20 +50,14 @@ def test_examples_are_the_courses_and_the_loss_too():
 
 
 def test_held_out_dialogues_are_scored_as_those_of_every_language_model(tmp_path):
-    train(dialogue(), tmp_path, quiet=True)
+    best = train(dialogue(), tmp_path, quiet=True).scores["perplexity"]
     run = load_run(tmp_path)
     assert isinstance(run.model, GPT)
-    assert evaluate(tmp_path)["perplexity"] == pytest.approx(_best(tmp_path), rel=1e-4)
+    assert evaluate(tmp_path)["perplexity"] == pytest.approx(best, rel=1e-4)
     plain = small.words().task
     model = replace(plain.model, context=24)
     task = replace(plain, model=model, tokens=Words(), validation=0.05).build(Setting(CPU, 0))
-    assert task.validate(run.model)["perplexity"] == pytest.approx(_best(tmp_path), rel=1e-4)
-
-
-def _best(folder) -> float:
-    import json
-
-    return json.loads((folder / "best.json").read_text())["scores"]["perplexity"]
+    assert task.validate(run.model)["perplexity"] == pytest.approx(best, rel=1e-4)
 
 
 def test_ten_dialogues_by_heart_and_then_said_again(tmp_path, capsys):

@@ -11,9 +11,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from regard.files import write
 from regard.models import huggingface_bert, huggingface_gpt2, huggingface_vit
 from regard.models.encoder import Encoder
-from regard.models.files import read_tensors, write_bytes, write_tensors
+from regard.models.files import read_tensors, write_tensors
 from regard.models.gpt import GPT
 from regard.models.vit import ViT
 from regard.models.weights import place
@@ -59,7 +60,7 @@ def to_huggingface(model: GPT | Encoder | ViT, folder: str | Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     config["dtype"] = str(next(iter(ours.values())).dtype).removeprefix("torch.")
     write_tensors(weights, folder / "model.safetensors", {"format": "pt"})
-    write_bytes(json.dumps(config, indent=2).encode(), folder / "config.json")
+    write(folder / "config.json", json.dumps(config, indent=2).encode())
 
 
 def _from_folder(folder: Path, drop: Sequence[str]) -> GPT | Encoder | ViT:

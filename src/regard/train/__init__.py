@@ -2,13 +2,14 @@
 
 from regard.train.faults import Stopped
 from regard.train.folder import read_recipe
-from regard.train.loop import Result, train
+from regard.train.loop import Result
 from regard.train.optimizers import AdamW, Muon
 from regard.train.overrides import override
 from regard.train.prediction import Prediction, predict
 from regard.train.recipe import Recipe
 from regard.train.runs import Run, evaluate, held_out, list_runs, load_run
 from regard.train.schedules import Cosine, Linear, Trapezoid
+from regard.train.start import train
 from regard.train.tasks import (
     BytePairs,
     Characters,

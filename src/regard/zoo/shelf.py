@@ -7,7 +7,6 @@ import re
 import shutil
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -15,11 +14,13 @@ from uuid import uuid4
 import torch
 
 from regard.data import load_tokenizer
+from regard.files import SUMS, check, check_all, seal, write, write_json
 from regard.models.files import MODELS, read_tensors, write_tensors
 from regard.models.parts import build, fields_of
 from regard.models.weights import place
 from regard.train import Run, load_run
-from regard.zoo.cards import recorded, written
+from regard.train.runs import tested
+from regard.zoo.cards import written
 from regard.zoo.quantise import grow, shrink
 
 WEIGHTS = Path(__file__).parent / "weights"
@@ -62,10 +63,14 @@ def load(name: str, folder: Path | None = None) -> Entry:
     ValueError: the zoo has no model 'vit-cifar11'...
     """
     path = _find(name, folder)
-    name, config, task = path.name, _object(path / "config.json"), _object(path / "task.json")
-    if sha256(_read(path / "model.safetensors", name)).hexdigest() != config.get("sha256"):
-        raise ValueError(f"zoo:{name} is damaged: model.safetensors is not the file that was added; "
-                         "install regard again")  # fmt: skip
+    name = path.name
+    try:
+        whole = check_all(path)
+    except ValueError as error:
+        raise ValueError(f"zoo:{name} is damaged: {error}; install regard again") from error
+    if not whole:
+        raise ValueError(f"zoo:{name} is damaged: it has no {SUMS}; install regard again")
+    config, task = _object(path / "config.json"), _object(path / "task.json")
     weights, _ = read_tensors(path / "model.safetensors")
     try:
         config_kind, kind = MODELS[config["model"]]
@@ -98,7 +103,7 @@ def add(
     check_name(name)
     run = load_run(run_folder)
     text = written(run, name, dtype) if card is None else card
-    if test := recorded(run, "test.json"):
+    if test := tested(run.folder, run.description):
         run = replace(run, description={**run.description, "test": test})
     return put(run, name, text, dtype=dtype, folder=folder)
 
@@ -111,7 +116,10 @@ def put(
     dtype: str = "bfloat16",
     folder: Path | None = None,
 ) -> Entry:
-    """Put a model into the zoo as config.json, model.safetensors, task.json, card.md and its tokenizer."""
+    """Put a model into the zoo as config.json, model.safetensors, task.json, card.md and its tokenizer.
+
+    `checksums.json` beside them knows every file, and `load` takes no other.
+    """
     check_name(name)
     model: Any = run.model
     kind = type(model).__name__
@@ -129,14 +137,13 @@ def put(
             "model": kind,
             "config": fields_of(model.config),
             "dtype": dtype,
-            "sha256": sha256((fresh / "model.safetensors").read_bytes()).hexdigest(),
         }
         for file, value in (("config.json", config), ("task.json", run.description)):
-            text = json.dumps(value, indent=1, ensure_ascii=False) + "\n"
-            (fresh / file).write_text(text, encoding="utf-8")
-        (fresh / "card.md").write_text(card.strip() + "\n", encoding="utf-8")
+            write_json(fresh / file, value)
+        write(fresh / "card.md", f"{card.strip()}\n".encode())
         if run.tokenizer is not None:
             run.tokenizer.save(fresh)
+        seal(fresh)
         total = size(folder) - (size(path) if path.exists() else 0)  # `fresh` is inside already
         if total > MOST_BYTES:
             raise ValueError(f"the zoo may hold {MOST_BYTES:,} bytes, with {name!r} it would hold {total:,}")
@@ -192,6 +199,9 @@ def _object(path: Path) -> dict[str, Any]:
 
 def _read(path: Path, name: str) -> bytes:
     try:
+        check(path)
         return path.read_bytes()
+    except ValueError as error:
+        raise ValueError(f"zoo:{name} is damaged: {error}; install regard again") from error
     except OSError as error:
         raise ValueError(f"zoo:{name} is damaged: {path.name}: {error.strerror}") from error

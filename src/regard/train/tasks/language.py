@@ -17,6 +17,8 @@ from regard.data.draws import generator
 from regard.data.tokenizers import Tokenizer
 from regard.models import GPT, GPTConfig
 from regard.train.checks import check_choice, check_shares
+from regard.train.distributed import ALONE, Team
+from regard.train.fingerprint import fingerprint
 from regard.train.order import Stream, by_length, shuffled
 from regard.train.task import Setting
 from regard.train.tasks.course import CourseGPT
@@ -76,7 +78,7 @@ class Language:
 class LanguageTask:
     """A corpus on the device, cut into examples."""
 
-    better, unit = "min", "tokens"
+    better, unit, has_test = "min", "tokens", False
 
     def __init__(self, spec: Language, setting: Setting) -> None:
         corpus = load(spec.data, folder=setting.data_dir)
@@ -118,6 +120,8 @@ class LanguageTask:
                 len(rows), lambda epoch: shuffled(len(rows), setting.seed, epoch), self.device
             )
         self.near: dict[int, Stream] = {}
+        seen = self.windows.tokens if self.table is None else self.table.tokens
+        self.fingerprint = fingerprint(corpus, seen)
 
     def learned(self, texts: list[str]) -> Tokenizer:
         """The tokenizer of the training part."""
@@ -132,15 +136,14 @@ class LanguageTask:
         """What the model says of held-out tokens."""
         return model(tokens)
 
-    def batch(self, step: int, rank: int, world: int, size: int) -> tuple[Tensor, ...]:
+    def batch(self, step: int, size: int) -> tuple[Tensor, ...]:
         """Starts of windows, or numbers of dialogues."""
         stream = self.stream
         if self.lengths is not None and not self.fixed:
-            whole = size * world
-            if whole not in self.near:
-                self.near[whole] = by_length(stream, self.lengths, batch=whole, pool=16, seed=self.seed)
-            stream = self.near[whole]
-        return (stream.part(step, rank, world, size),)
+            if size not in self.near:
+                self.near[size] = by_length(stream, self.lengths, batch=size, pool=16, seed=self.seed)
+            stream = self.near[size]
+        return (stream.batch(step, size),)
 
     def prepare(self, batch: tuple[Tensor, ...], generator: torch.Generator) -> tuple[Tensor, ...]:
         """Tokens (B,N) and the tokens that follow, −100 where none does."""
@@ -179,13 +182,13 @@ class LanguageTask:
         return total, (targets != IGNORED).sum()
 
     @torch.no_grad()
-    def validate(self, model: nn.Module) -> dict[str, float]:
+    def validate(self, model: nn.Module, team: Team = ALONE) -> dict[str, float]:
         """Loss in nats per token over the whole held-out part, perplexity, and bits per character.
 
         Where tokens of it are unknown, also the perplexity of the known ones: an unknown one is easy to say.
         """
         totals = torch.zeros(4, dtype=torch.float64, device=self.device)
-        for tokens, targets in self._held_batches():
+        for counts, (tokens, targets) in team.share(self._held_batches()):
             losses = cross_entropy(
                 self.logits(model, tokens).flatten(0, 1).float(),
                 targets.flatten(),
@@ -195,7 +198,8 @@ class LanguageTask:
             real = targets != IGNORED
             known = real & (targets != (-1 if self.tokenizer.unk is None else self.tokenizer.unk))
             sums = losses.sum(), real.sum(), losses[known].sum(), known.sum()
-            totals += torch.stack([one.double() for one in sums])
+            totals += counts * torch.stack([one.double() for one in sums])
+        team.sum(totals)
         nats, count, known_nats, known_count = totals.tolist()
         scores = {"loss": nats / count, "perplexity": perplexity(nats, count)}
         if not self.overfit:
@@ -205,8 +209,8 @@ class LanguageTask:
         return scores
 
     def test(self, model: nn.Module) -> dict[str, float]:
-        """The same as validation: these corpora have no third part."""
-        return self.validate(model)
+        """Nothing: a corpus is cut into training and validation, and has no third part."""
+        raise ValueError(f"{self.spec.data} has no test part: it is cut into training and validation only")
 
     def _held_batches(self) -> Iterator[tuple[Tensor, Tensor]]:
         batch = 256 if self.fixed else 32
