@@ -252,6 +252,20 @@ def test_two_streams_of_one_model_do_not_meet():
 
 
 @pytest.mark.parametrize("packed", [1, 10**9])
+@pytest.mark.parametrize("segmented", [False, True])
+def test_a_call_in_inference_mode_does_not_spoil_the_next(packed, segmented, monkeypatch):
+    monkeypatch.setattr(decode_packed, "PAYS_FROM", packed)
+    monkeypatch.setattr("regard.models.decode_loop.GROWS_BY", 8)
+    model = lively(position=Rotary(), head_width=4)
+    more = {"segments": torch.tensor([[-1, 0, 0]])} if segmented else {}
+    want = model.generate(draw(1, 3), max_new_tokens=20, impl="plain", **more)
+    for inside in (True, False, True, False):
+        DECODERS.pop(model, None) if inside else None
+        with torch.inference_mode(inside):
+            assert torch.equal(model.generate(draw(1, 3), max_new_tokens=20, **more), want)
+
+
+@pytest.mark.parametrize("packed", [1, 10**9])
 def test_new_weights_are_used(packed, monkeypatch):
     monkeypatch.setattr(decode_packed, "PAYS_FROM", packed)
     model = lively()

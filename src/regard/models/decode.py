@@ -128,6 +128,8 @@ class Decoder:
             out[rows] = found
         return out
 
+    @torch.inference_mode(False)
+    @torch.no_grad()
     def _segments_of(self, place: Place) -> Tensor:
         """All of them −1, in the same memory where there is some: a recorded step reads it there."""
         if place.segments is None:

@@ -198,6 +198,8 @@ def _until_all_ended(found: Tensor, ended: Tensor, stops: Tensor) -> Iterator[Te
             return
 
 
+@torch.inference_mode(False)
+@torch.no_grad()
 def _obtain(model: GPT, batch: int, capacity: int, key: tuple[Any, ...]) -> Recorded:
     found: Any = DECODERS.pop(model, None)
     if isinstance(found, Recorded) and found.serves(model, batch, capacity, key):
@@ -207,6 +209,8 @@ def _obtain(model: GPT, batch: int, capacity: int, key: tuple[Any, ...]) -> Reco
     return recorded
 
 
+@torch.inference_mode(False)
+@torch.no_grad()
 def _grown(model: GPT, old: Recorded, needed: int) -> Recorded:
     """Twice the room, the same past, and new graphs."""
     larger = Recorded(model, old.decoder.batch, max(2 * old.decoder.capacity, needed), *old.key)

@@ -178,8 +178,13 @@ def _put_back(model: GPT, decoder: Any) -> None:
     DECODERS[model] = decoder
 
 
+@torch.inference_mode(False)
+@torch.no_grad()
 def obtain(model: GPT, batch: int, capacity: int, kind: type[Decoder] = Decoder) -> Decoder:
-    """A decoder with room for so many positions: the model's latest where it fits, else a new one."""
+    """A decoder with room for so many positions: the model's latest where it fits, else a new one.
+
+    Its memory is ordinary even where the call is in inference mode: the next one may not be.
+    """
     found = DECODERS.pop(model, None)  # taken while in use: another stream gets one of its own
     if type(found) is kind and fits(found, model, batch) and found.capacity >= capacity:
         return found
@@ -191,6 +196,8 @@ def fits(decoder: Decoder, model: GPT, batch: int) -> bool:
     return decoder.batch == batch and decoder.pointers == pointers(model)
 
 
+@torch.inference_mode(False)
+@torch.no_grad()
 def grow(model: GPT, decoder: Decoder, needed: int) -> Decoder:
     """A decoder with twice the room and the same past."""
     larger = type(decoder)(model, decoder.batch, max(2 * decoder.capacity, needed))

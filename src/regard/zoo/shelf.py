@@ -69,8 +69,9 @@ def load(name: str, folder: Path | None = None) -> Entry:
     weights, _ = read_tensors(path / "model.safetensors")
     try:
         config_kind, kind = MODELS[config["model"]]
+        built = build(config_kind, config["config"])
         with torch.device("meta"):
-            model = kind(build(config_kind, config["config"]))
+            model = kind(built)
         place(model, grow(weights), f"zoo:{name}")
     except KeyError as error:
         raise ValueError(f"zoo:{name} is damaged: config.json has no or an unknown {error}") from error
