@@ -1,7 +1,7 @@
 """A second set of modules over the same weights: in evaluation mode, or with a part replaced.
 
 A model may be in use elsewhere while somebody looks at it, so looking must not switch its mode nor hang hooks
-into it. A twin has modules of its own and shares every parameter and buffer.
+into it. A twin has modules and hooks of its own and shares every parameter and buffer.
 """
 
 from __future__ import annotations
@@ -33,7 +33,10 @@ def _twin(part: nn.Module, made: dict[nn.Module, nn.Module]) -> nn.Module:
     if part not in made:
         original = getattr(part, "_orig_mod", part)  # what `torch.compile` wrapped
         new = original.__new__(type(original))
-        new.__dict__ = original.__dict__.copy()
+        new.__dict__ = {
+            name: value.copy() if "hooks" in name and isinstance(value, dict) else value
+            for name, value in original.__dict__.items()
+        }
         new._compiled_call_impl = None  # it would call the original
         made[part] = new
         new._modules = {
