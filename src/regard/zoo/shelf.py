@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import threading
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from functools import wraps
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 from uuid import uuid4
 
 import torch
@@ -25,6 +28,21 @@ from regard.zoo.quantise import grow, shrink
 WEIGHTS = Path(__file__).parent / "weights"
 MOST_BYTES = 25_000_000  # of the whole zoo: a package that downloads in seconds
 TOKENIZER = "tokenizer.json"
+TURNS = threading.RLock()
+
+Given = ParamSpec("Given")
+Found = TypeVar("Found")
+
+
+def in_turn(work: Callable[Given, Found]) -> Callable[Given, Found]:
+    """The same for one thread at a time: while a model is replaced, its folder is not there for a moment."""
+
+    @wraps(work)
+    def one(*given: Given.args, **more: Given.kwargs) -> Found:
+        with TURNS:
+            return work(*given, **more)
+
+    return one
 
 
 @dataclass(frozen=True)
@@ -53,6 +71,7 @@ def names(folder: Path | None = None) -> tuple[str, ...]:
                         if not path.parent.name.startswith(".")))  # fmt: skip
 
 
+@in_turn
 def load(name: str, folder: Path | None = None) -> Entry:
     """A model of the zoo in float32 and evaluation mode, on the CPU.
 
@@ -79,6 +98,7 @@ def load(name: str, folder: Path | None = None) -> Entry:
     return Entry(path, model.eval(), task, tokenizer, name, card(name, folder))
 
 
+@in_turn
 def card(name: str, folder: Path | None = None) -> str:
     """A model's card: data, command, seed, score, cost."""
     return _read(_find(name, folder) / "card.md", name).decode("utf-8")
@@ -104,6 +124,7 @@ def add(
     return put(run, name, text, dtype=dtype, folder=folder)
 
 
+@in_turn
 def put(
     run: Run,
     name: str,
@@ -152,6 +173,7 @@ def put(
     return load(name, folder)
 
 
+@in_turn
 def size(folder: Path | None = None) -> int:
     """The bytes of all files under a folder, of the whole zoo unless given."""
     folder = WEIGHTS if folder is None else folder
