@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from regard.layers import Alibi, CourseBlock, Learned, Natural, Position, Rotary, Scaled, Sinusoidal
-from regard.lessons.checking.exercise import Domain, Exercise
+from regard.lessons.exercises.positions import EXERCISES
 from regard.lessons.figures import curves
 from regard.lessons.lesson import Lesson
 from regard.lessons.measuring import train
@@ -195,18 +195,5 @@ LESSON = Lesson(
         "not the same as *working* there, as the table shows: what must "
         "work at a length should be trained or at least tested at that length.",
     ),
-    exercises=(
-        Exercise(
-            name="scaled",
-            asks="Positions 1 … n are divided by n. How far apart are the codes of two neighbours?",
-            formula="1/n",
-            domain=Domain("n ≥ 1", {"n": range(1, 60)}),
-        ),
-        Exercise(
-            name="learned",
-            asks="How many parameters has a learned table for n positions of width d?",
-            formula="n d",
-            domain=Domain("n, d ≥ 1", {"n": range(1, 25), "d": range(1, 25)}),
-        ),
-    ),
+    exercises=EXERCISES,
 )

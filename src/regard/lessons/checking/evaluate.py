@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from math import ceil, floor
 from typing import Any
 
-from regard.lessons.checking.expression import Name, Node, Num
+from regard.lessons.checking.nodes import Name, Node, Num, Op
 
 BITS = 4_000  # of a number; nothing a lecture asks for comes near
 LARGEST = 100_000  # argument of an exponential
+TERMS = 200  # of a sum
 PLACES = 50
+
+Point = Mapping[str, int | Fraction]
 
 
 class UndefinedError(ArithmeticError):
     """The expression has no value at this point, or none of a size that is worth computing."""
 
 
+class ZeroDivisorError(UndefinedError):
+    """A division by zero."""
+
+
 class IrrationalError(ArithmeticError):
     """The value is no fraction."""
 
 
-def exact(node: Node, at: Mapping[str, int | Fraction]) -> Fraction:
+def exact(node: Node, at: Point) -> Fraction:
     """The value as a fraction.
 
     >>> from regard.lessons.checking.expression import parse
@@ -35,9 +43,14 @@ def exact(node: Node, at: Mapping[str, int | Fraction]) -> Fraction:
         if node.name == "e":
             raise IrrationalError("e")
         return Fraction(at[node.name])
+    if node.sign == "sum":
+        total = Fraction(0)
+        for place in _places(node, at):
+            total = _small(total + exact(node.args[3], place))
+        return total
     args = [exact(arg, at) for arg in node.args]
     if node.sign in ("/", "%", "mod") and args[1] == 0:
-        raise UndefinedError("a division by zero")
+        raise ZeroDivisorError("a division by zero")
     return _small(_rational(node.sign, args))
 
 
@@ -70,7 +83,7 @@ def _power(base: Fraction, power: Fraction) -> Fraction:
     if size * abs(power) > BITS and abs(base) != 1:
         raise UndefinedError("a power too large")
     if base == 0 and power < 0:
-        raise UndefinedError("a division by zero")
+        raise ZeroDivisorError("a division by zero")
     return base ** int(power)
 
 
@@ -80,7 +93,20 @@ def _small(value: Fraction) -> Fraction:
     return value
 
 
-def approximate(node: Node, at: Mapping[str, int | Fraction]) -> Any:
+def _places(node: Op, at: Point) -> Iterator[Point]:
+    """The point once for each term of a sum."""
+    letter, first, last, _ = node.args
+    assert isinstance(letter, Name)
+    begin, end = exact(first, at), exact(last, at)
+    if begin.denominator != 1 or end.denominator != 1:
+        raise UndefinedError("a sum that does not end at a whole number")
+    if end - begin >= TERMS:
+        raise UndefinedError(f"a sum of more than {TERMS} terms")
+    for value in range(int(begin), int(end) + 1):
+        yield {**at, letter.name: value}
+
+
+def approximate(node: Node, at: Point) -> Any:
     """The value to fifty digits, for roots, exponentials and logarithms (an mpmath number)."""
     from mpmath import mp  # type: ignore[import-untyped]
 
@@ -88,48 +114,52 @@ def approximate(node: Node, at: Mapping[str, int | Fraction]) -> Any:
         return _float(node, at)
 
 
-def _float(node: Node, at: Mapping[str, int | Fraction]) -> Any:
+def _float(node: Node, at: Point) -> Any:
     from mpmath import mp
 
     if isinstance(node, Num):
         return mp.mpf(node.value.numerator) / node.value.denominator
     if isinstance(node, Name):
-        return (
-            mp.e
-            if node.name == "e"
-            else mp.mpf(Fraction(at[node.name]).numerator) / Fraction(at[node.name]).denominator
-        )
+        if node.name == "e":
+            return mp.e
+        value = Fraction(at[node.name])
+        return mp.mpf(value.numerator) / value.denominator
+    if node.sign == "sum":
+        return sum((_float(node.args[3], place) for place in _places(node, at)), mp.mpf(0))
     a, b = (args := [_float(arg, at) for arg in node.args])[0], args[-1]
     if node.sign in ("/", "%", "mod") and b == 0:
-        raise UndefinedError("a division by zero")
+        raise ZeroDivisorError("a division by zero")
     if node.sign in ("exp", "^"):
-        if node.sign == "exp":
-            a, b = mp.e, a
-        if a == 0 or (a < 0 and b != int(b)):
-            return (
-                _float(Num(_power(Fraction(0), Fraction(int(b)))), at)
-                if a == 0
-                else _undefined("a root of a negative number")
-            )
-        if abs(b) * max(1, abs(mp.log(abs(a)))) > LARGEST:
-            raise UndefinedError("a power too large")
-        return a**b
+        return _float_power(*((mp.e, a) if node.sign == "exp" else (a, b)))
     if node.sign in ("log", "sqrt") and (a < 0 or (node.sign == "log" and a == 0)):
         raise UndefinedError(f"{node.sign} of a number that has none")
+    if node.sign in ("sin", "cos") and abs(a) > LARGEST:
+        raise UndefinedError("an angle too large")
     table: dict[str, Any] = {
         "+": lambda: a + b, "-": lambda: a - b, "*": lambda: a * b, "/": lambda: a / b, "%": lambda: a % b,
         "mod": lambda: a % b, "neg": lambda: -a, "abs": lambda: abs(a), "floor": lambda: mp.floor(a),
         "ceil": lambda: mp.ceil(a), "min": lambda: min(a, b), "max": lambda: max(a, b),
-        "log": lambda: mp.log(a), "sqrt": lambda: mp.sqrt(a),
+        "log": lambda: mp.log(a), "sqrt": lambda: mp.sqrt(a), "sin": lambda: mp.sin(a),
+        "cos": lambda: mp.cos(a),
     }  # fmt: skip
     return table[node.sign]()
 
 
-def _undefined(why: str) -> Any:
-    raise UndefinedError(why)
+def _float_power(a: Any, b: Any) -> Any:
+    from mpmath import mp
+
+    if a == 0:
+        if b < 0:
+            raise ZeroDivisorError("a division by zero")
+        return mp.mpf(b == 0)
+    if a < 0 and b != int(b):
+        raise UndefinedError("a root of a negative number")
+    if abs(b) * max(1, abs(mp.log(abs(a)))) > LARGEST:
+        raise UndefinedError("a power too large")
+    return a**b
 
 
-def same(left: Node, right: Node, at: Mapping[str, int | Fraction]) -> bool:
+def same(left: Node, right: Node, at: Point) -> bool:
     """Whether two expressions have one value at a point: as fractions, else to forty digits."""
     try:
         return exact(left, at) == exact(right, at)
@@ -138,7 +168,38 @@ def same(left: Node, right: Node, at: Mapping[str, int | Fraction]) -> bool:
         return bool(abs(a - b) <= abs(b) * 10 ** (10 - PLACES) + 10 ** (-PLACES))
 
 
-def shown(node: Node, at: Mapping[str, int | Fraction]) -> str:
+def agree(node: Node, values: Iterable[tuple[Point, Node]], until: float) -> bool:
+    """Whether an expression has these values, and none where they have none, until the time is up."""
+    compared = 0
+    for at, other in values:
+        if time.monotonic() > until:
+            break
+        try:
+            if not same(node, other, at):
+                return False
+            compared += 1
+        except UndefinedError:
+            if defined(node, at) or defined(other, at):
+                return False
+    return compared > 0
+
+
+def defined(node: Node, at: Point) -> bool:
+    """Whether the expression has a value at a point."""
+    try:
+        approximate(node, at)
+    except UndefinedError:
+        return False
+    return True
+
+
+def near(left: Node, right: Node, at: Point) -> bool:
+    """Whether one is the other rounded: they differ by less than a hundredth."""
+    a, b = approximate(left, at), approximate(right, at)
+    return bool(abs(a - b) <= abs(b) / 100)
+
+
+def shown(node: Node, at: Point) -> str:
     """The value at a point as a reader expects it."""
     from mpmath import nstr
 
@@ -151,4 +212,6 @@ def shown(node: Node, at: Mapping[str, int | Fraction]) -> str:
             return f"nothing ({error})"
     except UndefinedError as error:
         return f"nothing ({error})"
-    return (text if len(text) <= 40 else f"a number of {len(text)} digits").replace("-", "−")
+    if text.lstrip("-").isdigit() and len(text) <= 40:
+        text = f"{int(text):,}"
+    return (text if len(text) <= 60 else f"a number of {len(text)} digits").replace("-", "−")

@@ -1,0 +1,176 @@
+"""Answers that are lists of numbers: the shape of a tensor, or a matrix."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from regard.lessons.checking.diagnosis import explained
+from regard.lessons.checking.evaluate import exact
+from regard.lessons.checking.exercise import Question
+from regard.lessons.checking.expression import Num, Op, Written, parse_plain
+from regard.lessons.checking.expression import shown as quoted
+from regard.lessons.checking.verdict import Finding
+
+MOST = 64  # entries
+WORDS = re.compile(
+    r"^\s*(?:(?:np|numpy|torch|tf)\s*\.\s*)?(?:Size|shape|array|tensor|matrix|Matrix)\s*(?=[\[(])"
+)
+BATCH = {"1", "b", "B", "n", "N"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListQuestion(Question):
+    """A question whose answer is a list; a kind says how a text is cut into entries."""
+
+    def rows(self, text: str) -> list[list[str]]:
+        """The entries of a plain text, row by row."""
+        raise NotImplementedError
+
+    def read(self, text: str, written: str) -> Written:
+        """A plain text as a list of rows of numbers."""
+        rows = self.rows(_bare(WORDS.sub("", text).strip()))
+        if not 0 < sum(map(len, rows)) <= MOST:
+            raise ValueError(f"from 1 to {MOST} numbers are asked for: {quoted(written)}")
+        return Written(Op("list", tuple(Op("list", tuple(_number(e, written) for e in row)) for row in rows)))
+
+    def find(self, answer: Written) -> Finding:
+        """Whether all numbers are right, and if not, which one is not or what was mistaken."""
+        if answer.node == self._node(self.formula):
+            return Finding(True, "right")
+        for other in self.accepted:
+            if answer.node == self._node(other.formula):
+                return Finding(True, f"right: {other.remark}")
+        mistake = next((m.says for m in self.mistakes if answer.node == self._node(m.formula)), "")
+        more = (explained(mistake),) if mistake else ()
+        return Finding(False, f"wrong: {self._difference(answer)}", more, mistake)
+
+    def _node(self, formula: str) -> object:
+        return self.read(formula, formula).node
+
+    def _difference(self, answer: Written) -> str:
+        given, true = _values(answer), _values(self.read(self.formula, self.formula))
+        if [len(row) for row in given] != [len(row) for row in true]:
+            return f"{self.size(true)} is asked for, this is {self.size(given)}"
+        if sorted(map(str, _flat(given))) == sorted(map(str, _flat(true))):
+            return "the numbers are right, and their order is not"
+        for i, (row, wanted) in enumerate(zip(given, true, strict=True)):
+            for j, (one, other) in enumerate(zip(row, wanted, strict=True)):
+                if one != other:
+                    return f"{self.place(i, j)} is not {one}"
+        raise AssertionError
+
+    def size(self, rows: list[list[object]]) -> str:
+        """What a list of these rows is called."""
+        raise NotImplementedError
+
+    def place(self, row: int, col: int) -> str:
+        """What an entry is called."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShapeExercise(ListQuestion):
+    """A question for the sides of a tensor: (32, 126, 126), 32×126×126 or 32 x 126 x 126."""
+
+    def rows(self, text: str) -> list[list[str]]:
+        """One row: the sides; a batch in front is left out."""
+        text = _bare(re.sub(r"^\s*(?:mathbb)?R\s*\^\s*", "", text))
+        parts = _cut(text, r"\s*(?:[,*x×X@;]|\bby\b)\s*") if re.search("[,*xX@;]|by", text) else text.split()
+        parts = [part.strip() for part in parts if part.strip()]
+        sides = _cut(self.formula.strip("()"), ",")
+        if len(parts) == len(sides) + 1 and parts[0] in BATCH:
+            parts = parts[1:]
+        return [parts]
+
+    def size(self, rows: list[list[object]]) -> str:
+        """How many sides there are."""
+        return f"a shape of {len(rows[0])} sides" if len(rows[0]) != 1 else "one number"
+
+    def place(self, row: int, col: int) -> str:
+        """Which side it is."""
+        return f"side {col + 1}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatrixExercise(ListQuestion):
+    r"""A question for a matrix: [[3,4],[6,7]], 3 4; 6 7, or \begin{pmatrix}3&4\\6&7\end{pmatrix}."""
+
+    def rows(self, text: str) -> list[list[str]]:
+        """The rows, parted by ; or by brackets of their own."""
+        if re.search(r"[;&]|\n", _outer(text)) and not re.search(r"\]\s*\n\s*\[", text):
+            rows = re.split(r"[;\n]", text)
+        else:
+            parts = [part.strip() for part in _cut(re.sub(r"\]\s+\[", "],[", text), ",")]
+            bracketed = len(parts) > 1 and all(
+                part[:1] in ("[", "(") and _bare(part) != part for part in parts
+            )
+            rows = [_bare(part) for part in parts] if bracketed else [text]
+        cells = [
+            _cut(row, r"[,&]") if re.search("[,&]", _outer(row)) else row.split()
+            for row in rows
+            if row.strip()
+        ]
+        return [[cell.strip() for cell in row] for row in cells]
+
+    def size(self, rows: list[list[object]]) -> str:
+        """Rows × columns."""
+        lengths = {len(row) for row in rows}
+        return f"a {len(rows)}×{lengths.pop()} matrix" if len(lengths) == 1 else "no matrix"
+
+    def place(self, row: int, col: int) -> str:
+        """Which entry it is."""
+        return f"row {row + 1}, column {col + 1}"
+
+
+def _number(text: str, written: str) -> Num:
+    found = parse_plain(text, (), written)
+    try:
+        return Num(exact(found.node, {}))
+    except ArithmeticError:
+        raise ValueError(f"{text!r} is no number: {quoted(written)}") from None
+
+
+def _values(answer: Written) -> list[list[object]]:
+    assert isinstance(answer.node, Op)
+    return [[entry.value for entry in row.args] for row in answer.node.args]  # type: ignore[union-attr]
+
+
+def _flat(rows: list[list[object]]) -> list[object]:
+    return [entry for row in rows for entry in row]
+
+
+def _bare(text: str) -> str:
+    """Without brackets around the whole."""
+    text = text.strip()
+    while text[:1] + text[-1:] in ("()", "[]") and _closed(text[1:-1]):
+        text = text[1:-1].strip()
+    return text
+
+
+def _closed(text: str) -> bool:
+    depth = 0
+    for sign in text:
+        depth += (sign in "([") - (sign in ")]")
+        if depth < 0:
+            return False
+    return depth == 0
+
+
+def _outer(text: str) -> str:
+    """The text with everything inside brackets blanked out."""
+    out, depth = [], 0
+    for sign in text:
+        depth -= sign in ")]"
+        out.append(" " if depth > 0 else sign)
+        depth += sign in "(["
+    return "".join(out)
+
+
+def _cut(text: str, pattern: str) -> list[str]:
+    """Parts between signs that stand outside brackets."""
+    out, start = [], 0
+    for match in re.finditer(pattern, _outer(text)):
+        out.append(text[start : match.start()])
+        start = match.end()
+    return [*out, text[start:]]
