@@ -84,7 +84,12 @@ def test_answers_go_to_the_questions_they_fit():
         (["q"], "'q' is no letter"),
         (["n", "n", "n", "n"], "more answers than questions, got 'n' too many"),
         (["stride = n"], "no question is called 'stride'; did you mean 'strided'"),
+        (["strided"], "strided is a question: write strided = and a formula"),
         (["n ≥ 2"], "'≥' makes it an inequality"),
+        (["strided = n ≥ 2"], "'≥' makes it an inequality"),
+        (["I think it is n(n+1)/2"], "write the formula alone, without words"),
+        (["autoregressive = ?"], r"'\?' has no meaning here"),
+        (["autoregressive ="], "write autoregressive = and a formula"),
         (["n ≈ 2"], "≈ says about: give it exactly"),
         (["1 + 2 + ... + n"], "dots leave something out"),
         (["the answer is n"], "'the' is no letter .* write the formula alone, without words"),
@@ -226,6 +231,34 @@ def test_conditions_behind_an_answer_are_not_judged():
         (found,) = check("counting-attention", f"strided = (2n-t)(t+1)/2{condition}")
         assert found.right
         assert found.details[-1] == "the condition is not judged: n ≥ t"
+
+
+def test_units_behind_an_answer_are_left_out():
+    for answer in ("n(n+1)/2 dot products", r"\frac{n(n+1)}{2}\text{ pairs}", r"\#\text{pairs} = n(n+1)/2"):
+        (found,) = check("counting-attention", answer)
+        assert (found.question, found.right) == ("autoregressive", True)
+
+
+def test_symbols_name_the_question_that_asks_for_them():
+    (found,) = check("attention-complexity", "n = 2d")
+    assert (found.question, found.right) == ("crossing", True)
+    (found,) = check("rnn-recurrences", "h_4 = x_4 - x_3 + x_2 - x_1")
+    assert (found.question, found.right) == ("state", True)
+    found = check("weight-sharing", "y_1 = k_2 x_1 + k_3 x_2", "y_1 = k_1 x_1 + k_2 x_2 + k_3 x_3")
+    assert [(one.question, one.right) for one in found] == [("padded-first", True), ("first", True)]
+    with pytest.raises(ValueError, match="no question asks for h_3; one asks for h_4"):
+        check("rnn-recurrences", "h_3 = x_3 - x_2 + x_1")
+    with pytest.raises(ValueError, match="the question asks for h_4, and this is h_3"):
+        check("rnn-recurrences", "state = h_3 = x_3 - x_2 + x_1")
+
+
+def test_an_equation_for_another_letter_is_solved():
+    for right in ("d = n/2", "n/d = 2", "n - 2d = 0"):
+        assert check("attention-complexity", f"crossing = {right}")[0].right
+    for wrong in ("d = n", "n/d = 4"):
+        assert not check("attention-complexity", f"crossing = {wrong}")[0].right
+    (found,) = check("attention-complexity", "crossing = 4nd^2 = 2n^2d")
+    assert found.says == "n stands on both sides: solve the equation for n"
 
 
 def test_no_answer_takes_long():

@@ -100,6 +100,23 @@ def test_sums_bind_their_letter():
         value("sum_{i=1}^{n/2} i")
 
 
+def test_sums_over_numbered_letters_are_written_out():
+    letters = [f"{family}{i}" for family in "kx" for i in range(1, 6)]
+    for text in (r"\sum_{i=1}^{3} k_i x_i", "sum_{i=1}^3 k_i x_{i}", r"\sum_{j=0}^{2} k_{j+1} x_{j+1}"):
+        assert parse(text, letters).node == parse("k1 x1 + k2 x2 + k3 x3", letters).node
+    double = parse(r"\sum_{i=1}^{2} \sum_{j=1}^{2} k_i x_{i+j}", letters).node
+    assert names(double) == {"k1", "k2", "x2", "x3", "x4"}
+    for text, message in [
+        (r"\sum_{i=1}^{6} x_i", "there is no x_6 here"),
+        (r"\sum_{i=1}^{x_1} x_i", "needs numbers for its ends"),
+        (r"\sum_{i=1}^{40} x_i", "from 1 to 30 terms"),
+        (r"x_{i+1}", "a subscript is a number or a word"),
+        (r"\sum_{i=1}^{2} y_{i+1}", "'y' is no letter"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            parse(text, letters)
+
+
 def test_a_letter_before_a_word_is_a_factor():
     assert parse("nlog(n)", "n").node == parse("n*log(n)", "n").node
     assert parse("log 2n", "n").node == parse("log(2n)", "n").node

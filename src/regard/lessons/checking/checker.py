@@ -50,6 +50,8 @@ class Answering:
         """The verdict on the next answer."""
         found = _split(answer)
         meant, sides = equation.addressed(self.exercises, found.sides)
+        if len(sides) == 1 and not meant and (name := equation.bare_name(self.exercises, sides[0])):
+            raise ValueError(f"{name} is a question: write {name} = and a formula")
         if len(meant) == 1:
             verdict = _verdict(meant[0], sides, answer, found.condition)
         else:
@@ -77,13 +79,9 @@ def _split(answer: str) -> equation.Equation:
 
 def _verdict(exercise: Question, sides: Sequence[str], answer: str, condition: str) -> Verdict:
     read: tuple[tuple[str, str], ...] = ()
-    try:
+    finding = solved(exercise, sides)
+    if finding is None:
         found, others = equation.read(exercise, sides, answer)
-    except ValueError:
-        finding = solved(exercise, sides)
-        if finding is None:
-            raise
-    else:
         finding, read = exercise.find(found), found.read
         if finding.right:
             finding = _differing(exercise, found, others) or finding

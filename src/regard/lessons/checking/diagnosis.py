@@ -31,13 +31,14 @@ def diagnosed(
 
 def wrong_values(exercise: Exercise, mistake: Mistake, points: Points) -> Iterator[tuple[Values, Node]]:
     """What the mistake gives at each point."""
-    formula = None if mistake.count is not None else exercise.node(mistake.formula)
     for at, _ in points:
-        if formula is not None:
-            yield at, formula
+        if mistake.count is None:
+            yield at, exercise.node(mistake.formula)
         else:
-            assert mistake.count is not None
-            yield at, Num(Fraction(mistake.count(**at)))
+            key = mistake, tuple(at.values())
+            if key not in exercise.counted:
+                exercise.counted[key] = Num(Fraction(mistake.count(**at)))
+            yield at, exercise.counted[key]
 
 
 def explained(mistake: str) -> str:
@@ -52,6 +53,8 @@ def near_miss(exercise: Exercise, node: Node, until: float) -> str:
         for says, change in _changes(exercise, node):
             if agree(node, ((at, change(true)) for at, true in points), until):
                 return f"it is {says} everywhere"
+    elif agree(node, ((at, Op("/", (true, Num(Fraction(1000))))) for at, true in points), until):
+        return "a point is read as a decimal point: leave it out, or write a comma"
     try:
         if all(near(node, true, at) for at, true in points if time.monotonic() < until):
             return "that is close, but rounded or miscounted: give it exactly"

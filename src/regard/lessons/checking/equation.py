@@ -20,7 +20,12 @@ ASCII = {
     "<=": "≤", ">=": "≥", "!=": "≠", "=>": "⇒", "->": "⇒", ":=": "=", "==": "=", "&=": "=", "=&": "=",
     "∈": "=",
 }  # fmt: skip
-WORDS = re.compile(r"[\s*]*[A-Za-z][A-Za-z\s_*-]*[A-Za-z][\s*]*")
+UNITS = re.compile(
+    r"\s+(?:(?:dot|token|scalar|inner|real)\s+)?(?:products|passes|pairs|weights|parameters|params|multiplies|"
+    r"multiplications|adds|additions|operations|ops|flops|numbers|steps|targets|outputs|cells|scores|entries|"
+    r"values|tokens)\s*$"
+)
+WORDS = re.compile(r"[\s*]*(?![A-Za-z]_)[A-Za-z][A-Za-z\s_*-]*[A-Za-z][\s*]*")
 NAMED = re.compile(r"\s*([A-Za-z*][A-Za-z0-9 _*{}-]{0,40}?)\s*:(?!=)(.+)", re.DOTALL)
 
 
@@ -54,7 +59,7 @@ def split(text: str) -> Equation:
             raise ValueError(f"an answer is a formula or an equation, and {sign!r} makes it {kind}")
     if "≈" in body:
         raise ValueError("≈ says about: give it exactly")
-    sides = [_trimmed(side) for side in _parted(body, "=")]
+    sides = [_trimmed(side) for side in _parted(UNITS.sub("", _trimmed(body)), "=")]
     return Equation(tuple(side for side in [*first, *sides] if side), condition)
 
 
@@ -66,11 +71,14 @@ def _names_only(text: str) -> list[str]:
 def _conditioned(text: str) -> tuple[str, str]:
     """The formula, and a condition behind it: "n(t+1), n ≥ t", "n² for all n"."""
     flat = _flat(text)
+    behind = re.search(r"[(\[][^()\[\]]*[≤≥<>≠][^()\[\]]*[)\]][\s.,;]*$", text)
+    if behind is not None and text[: behind.start()].strip():
+        return text[: behind.start()], behind[0].strip(" .,;()[]")
     match = CONDITION.search(flat)
     if match is not None and flat[: match.start()].strip():
         return text[: match.start()], text[match.start("rest") :].strip(" .,;()")
     parts = _parted(text, ",")
-    if len(parts) > 1 and re.search("[≤≥<>≠∈=]", parts[-1]) and re.search("[≤≥<>≠∈]", "".join(parts[1:])):
+    if len(parts) > 1 and re.search("[≤≥<>≠]|divides", parts[-1]):
         return parts[0], ",".join(parts[1:]).strip(" .,;")
     return text, ""
 
@@ -105,7 +113,7 @@ def key(text: str) -> str:
     >>> key("Scores_First"), key("|x_{1}|")
     ('scoresfirst', 'x1')
     """
-    return re.sub(r"[^a-z0-9]", "", text.lower())
+    return re.sub(r"[^a-z0-9]", "", re.sub(r"(?<=[|‖])\s*_\s*\w+", "", text).lower())
 
 
 def addressed(exercises: Sequence[Question], sides: Sequence[str]) -> tuple[list[Question], list[str]]:
@@ -137,6 +145,11 @@ def named(exercises: Sequence[Question], text: str) -> bool:
         return len(sides) > 1 and bool(addressed(exercises, sides)[0])
     except ValueError:
         return True  # the fault is named where the answer is read
+
+
+def bare_name(exercises: Sequence[Question], text: str) -> str:
+    """The name of the question, where the answer is that and nothing else."""
+    return next((e.name for e in exercises if key(e.name) == key(text) and len(key(text)) > 2), "")
 
 
 def unnamed(exercise: Question, answer: str) -> str:

@@ -10,8 +10,9 @@ from functools import cached_property, lru_cache
 from itertools import product
 from math import prod
 from random import Random
-from typing import Any
+from typing import Any, ClassVar
 
+from regard.lessons.checking.evaluate import IrrationalError, exact
 from regard.lessons.checking.expression import Node, Num, Written, parse, parse_plain
 from regard.lessons.checking.letters import Letters
 from regard.lessons.checking.verdict import Finding
@@ -98,6 +99,7 @@ class Question:
     aliases: Mapping[str, str] = field(default_factory=dict)
     mistakes: tuple[Mistake, ...] = ()
     accepted: tuple[Accepted, ...] = ()
+    kind: ClassVar[str] = "question"
 
     @property
     def letters(self) -> tuple[str, ...]:
@@ -135,7 +137,7 @@ class Question:
             "letters": list(self.letters),
             "also": dict(self.aliases),
             "domain": self.domain.says,
-            "kind": type(self).__name__,
+            "kind": self.kind,
         }
 
 
@@ -155,6 +157,7 @@ class Exercise(Question):
     alike: tuple[str, ...] = ()
     solves: str = ""
     beyond: tuple[Mistake, ...] = ()
+    kind: ClassVar[str] = "formula"
 
     @cached_property
     def alphabet(self) -> Letters:
@@ -162,9 +165,9 @@ class Exercise(Question):
         return Letters(self.letters, self.aliases, alike=self.alike)
 
     def read(self, text: str, written: str) -> Written:
-        """A plain text as an expression in the letters of this question; between numbers, x means times."""
-        if not self.letters:
-            text = re.sub(r"(?<=[\d)])\s*[xX]\s*(?=[\d(])", "*", text)
+        """A plain text as an expression in the question's letters; where x is none of them, it is times."""
+        if not any(letter.startswith(("x", "X")) for letter in self.letters):
+            text = re.sub(r"(?<=[\d)])\s*[xX]\s*(?=[\d(])|(?<=\s)[xX](?=\s)", "*", text)
         return parse_plain(text, self.alphabet, written)
 
     def find(self, answer: Written) -> Finding:
@@ -197,12 +200,23 @@ class Exercise(Question):
         points = [] if self.count is None else self.domain.points(False)
         return tuple((at, self._true(at)) for at in points)
 
+    @cached_property
+    def counted(self) -> dict[tuple[Mistake, tuple[int | Fraction, ...]], Node]:
+        """What mistakes that are counted gave at points, so far as it was asked for."""
+        return {}
+
     def _true(self, at: Values) -> Node:
-        return self.truth() if self.count is None else Num(Fraction(self.count(**at)))
+        """The truth at a point: as a number, where it is a fraction."""
+        if self.count is not None:
+            return Num(Fraction(self.count(**at)))
+        try:
+            return Num(exact(self.truth(), at))
+        except IrrationalError:
+            return self.truth()
 
     def as_dict(self) -> dict[str, Any]:
         """The question, without its answer."""
-        return super().as_dict() | {"kind": "growth" if self.growth else "formula"}
+        return super().as_dict() | {"kind": "growth" if self.growth else self.kind}
 
 
 @lru_cache(maxsize=1_000)

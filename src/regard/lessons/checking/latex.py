@@ -51,7 +51,7 @@ SIGNS = {
     "cdot": "*", "times": "*", "ast": "*", "star": "*", "div": "/", "bullet": "*", "lfloor": " floor(",
     "rfloor": ")", "lceil": " ceil(", "rceil": ")", "lbrace": "(", "rbrace": ")", "{": "(", "}": ")",
     "lbrack": "[", "rbrack": "]", "lvert": "|", "rvert": "|", "vert": "|", "mid": "|", "lVert": "‖",
-    "rVert": "‖", "Vert": "‖", "|": "‖", "%": "%", "&": "&", "#": "", "_": "_", "$": "", "-": "", "(": "",
+    "rVert": "‖", "Vert": "‖", "|": "‖", "%": "%", "&": "&", "#": "#", "_": "_", "$": "", "-": "", "(": "",
     ")": "", "[": "", "]": "", "bmod": " mod ", "mod": " mod ", "infty": "∞", "dots": "…", "ldots": "…",
     "cdots": "…", "dotsc": "…", "dotsb": "…", "vdots": "…", "ddots": "…", "le": "≤", "leq": "≤",
     "leqslant": "≤", "ge": "≥", "geq": "≥", "geqslant": "≥", "lt": "<", "gt": ">", "approx": "≈",
@@ -60,7 +60,7 @@ SIGNS = {
     "Rightarrow": "⇒", "Longrightarrow": "⇒", "iff": "⇒", "Leftrightarrow": "⇒", "to": "⇒", "rightarrow": "⇒",
     "longrightarrow": "⇒", "therefore": "⇒", "pm": "±", "propto": "∝", "Theta": " Theta", "Phi": " phi",
     "varphi": " phi", "top": "⊤", "intercal": "⊤", "mapsto": "⇒", "backslash": "\\", "nmid": "|",
-    "colon": ":",
+    "colon": ":", "langle": "(", "rangle": ")",
     "lambda": " lambda", "bigO": " O", "BigO": " O", "Oh": " O", "R": "R", "land": ",", "lor": ",",
 }  # fmt: skip
 MATRICES = {"matrix", "pmatrix", "bmatrix", "Bmatrix", "smallmatrix", "array", "vmatrix"}
@@ -135,7 +135,7 @@ class _Reader:
                 out.pop()
             out[-1:] = [one.rstrip() for one in out[-1:]]
             self._blank()
-            return f"_{self._word()} " if self.text[self.at : self.at + 1] in ("{", "\\") else "_"
+            return f"_{self._subscript()} " if self.text[self.at : self.at + 1] in ("{", "\\") else "_"
         if sign == "|" and self.text.startswith("|", self.at):
             self.at += 1
             return "‖"
@@ -218,12 +218,10 @@ class _Reader:
             return f" {inner} "
         return f"({inner})"
 
-    def _word(self) -> str:
-        """A subscript in braces or in another font."""
+    def _subscript(self) -> str:
+        """A subscript in braces or in another font: a word, or in [ ] what is to be worked out."""
         inner = re.sub(r"\s", "", self.piece())
-        if not re.fullmatch(r"[A-Za-z0-9]{1,20}", inner):
-            self.fail(f"a subscript is a number or a word, got {inner[:20]!r}")
-        return inner
+        return inner if re.fullmatch(r"[A-Za-z0-9]{1,20}", inner) else f"[{inner}]"
 
     def _root(self) -> str:
         self._blank()

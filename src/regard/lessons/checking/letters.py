@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -44,6 +45,11 @@ class Letters:
     @cached_property
     def _own_forms(self) -> frozenset[str]:
         return frozenset(form for letter in self.own for form in forms(letter))
+
+    @cached_property
+    def families(self) -> frozenset[str]:
+        """Letters that come with numbers: x of x_1, x_2."""
+        return frozenset(m[1] for form in self.spelled if (m := re.fullmatch(r"([A-Za-z]+)_\d+", form)))
 
     def settled(self, node: Node) -> tuple[Node, tuple[tuple[str, str], ...]]:
         """The tree in the question's own letters, and which letter of the answer was read as which."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
 
 from regard.lessons.checking.diagnosis import explained
 from regard.lessons.checking.evaluate import exact
@@ -32,7 +34,7 @@ class ListQuestion(Question):
         rows = self.rows(_bare(WORDS.sub("", text).strip()))
         if not 0 < sum(map(len, rows)) <= MOST:
             raise ValueError(f"from 1 to {MOST} numbers are asked for: {quoted(written)}")
-        return Written(Op("list", tuple(Op("list", tuple(_number(e, written) for e in row)) for row in rows)))
+        return Written(_listed([[_number(entry, written) for entry in row] for row in rows]))
 
     def find(self, answer: Written) -> Finding:
         """Whether all numbers are right, and if not, which one is not or what was mistaken."""
@@ -60,7 +62,7 @@ class ListQuestion(Question):
                     return f"{self.place(i, j)} is not {one}"
         raise AssertionError
 
-    def size(self, rows: list[list[object]]) -> str:
+    def size(self, rows: list[list[Fraction]]) -> str:
         """What a list of these rows is called."""
         raise NotImplementedError
 
@@ -73,6 +75,8 @@ class ListQuestion(Question):
 class ShapeExercise(ListQuestion):
     """A question for the sides of a tensor: (32, 126, 126), 32×126×126 or 32 x 126 x 126."""
 
+    kind: ClassVar[str] = "shape"
+
     def rows(self, text: str) -> list[list[str]]:
         """One row: the sides; a batch in front is left out."""
         text = _bare(re.sub(r"^\s*(?:mathbb)?R\s*\^\s*", "", text))
@@ -83,7 +87,7 @@ class ShapeExercise(ListQuestion):
             parts = parts[1:]
         return [parts]
 
-    def size(self, rows: list[list[object]]) -> str:
+    def size(self, rows: list[list[Fraction]]) -> str:
         """How many sides there are."""
         return f"a shape of {len(rows[0])} sides" if len(rows[0]) != 1 else "one number"
 
@@ -95,6 +99,17 @@ class ShapeExercise(ListQuestion):
 @dataclass(frozen=True, kw_only=True)
 class MatrixExercise(ListQuestion):
     r"""A question for a matrix: [[3,4],[6,7]], 3 4; 6 7, or \begin{pmatrix}3&4\\6&7\end{pmatrix}."""
+
+    kind: ClassVar[str] = "matrix"
+
+    def read(self, text: str, written: str) -> Written:
+        """A plain text as rows of numbers; a number in front of a matrix multiplies all of them."""
+        scaled = re.fullmatch(r"([^\[\];&]*[^\s\[\];&*,])\s*\*?\s*(\[.*\])", text.strip(), re.DOTALL)
+        if scaled is None or WORDS.match(text):
+            return super().read(text, written)
+        factor = _number(scaled[1], written).value
+        rows = _values(super().read(scaled[2], written))
+        return Written(_listed([[Num(factor * entry) for entry in row] for row in rows]))
 
     def rows(self, text: str) -> list[list[str]]:
         """The rows, parted by ; or by brackets of their own."""
@@ -113,7 +128,7 @@ class MatrixExercise(ListQuestion):
         ]
         return [[cell.strip() for cell in row] for row in cells]
 
-    def size(self, rows: list[list[object]]) -> str:
+    def size(self, rows: list[list[Fraction]]) -> str:
         """Rows × columns."""
         lengths = {len(row) for row in rows}
         return f"a {len(rows)}×{lengths.pop()} matrix" if len(lengths) == 1 else "no matrix"
@@ -131,12 +146,16 @@ def _number(text: str, written: str) -> Num:
         raise ValueError(f"{text!r} is no number: {quoted(written)}") from None
 
 
-def _values(answer: Written) -> list[list[object]]:
+def _listed(rows: list[list[Num]]) -> Op:
+    return Op("list", tuple(Op("list", tuple(row)) for row in rows))
+
+
+def _values(answer: Written) -> list[list[Fraction]]:
     assert isinstance(answer.node, Op)
     return [[entry.value for entry in row.args] for row in answer.node.args]  # type: ignore[union-attr]
 
 
-def _flat(rows: list[list[object]]) -> list[object]:
+def _flat(rows: list[list[Fraction]]) -> list[Fraction]:
     return [entry for row in rows for entry in row]
 
 

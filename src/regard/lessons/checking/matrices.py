@@ -12,12 +12,13 @@ from fractions import Fraction
 from functools import cached_property
 from operator import mul
 from random import Random
-from typing import Any
+from typing import Any, ClassVar
 
 from regard.lessons.checking.diagnosis import explained
 from regard.lessons.checking.exercise import Question
 from regard.lessons.checking.expression import Name, Node, Num, Op, Written, parse
 from regard.lessons.checking.letters import Letters
+from regard.lessons.checking.nodes import signs
 from regard.lessons.checking.verdict import Finding
 from regard.lessons.checking.words import FUNCTIONS
 
@@ -46,6 +47,8 @@ class ProductExercise(Question):
     functions: Mapping[str, str] = field(default_factory=dict)
     unknown: str = ""  # the function that an answer must have
     missing: str = ""  # said of one that has it not
+    zeros: tuple[str, ...] = ()  # letters that stand for zero
+    kind: ClassVar[str] = "matrices"
 
     @property
     def letters(self) -> tuple[str, ...]:
@@ -67,7 +70,7 @@ class ProductExercise(Question):
             return Finding(False, f"wrong: {error}")
         if given == self._values(self._node(self.formula)):
             return Finding(True, f"right: equal for {DRAWS} choices of whole matrices, whatever φ is")
-        if self.unknown and self.unknown not in _signs(answer.node):
+        if self.unknown and self.unknown not in signs(answer.node):
             return self._without(answer.node)
         mistake = next((m.says for m in self.mistakes if given == self._values(self._node(m.formula))), "")
         more = explained(mistake) if mistake else self._first_difference(answer.node)
@@ -85,13 +88,14 @@ class ProductExercise(Question):
     def _values(self, node: Node) -> list[Value]:
         return [value(node, self._draw(seed)) for seed in range(DRAWS)]
 
-    def _draw(self, seed: int, without: str = "") -> dict[str, Matrix]:
+    def _draw(self, seed: int, *without: str) -> dict[str, Matrix]:
         random = Random(seed)
         out = {
             letter: tuple(tuple(Fraction(random.randint(-3, 3)) for _ in range(cols)) for _ in range(rows))
             for letter, (rows, cols) in self.shapes.items()
         }
-        return {k: _map(v, lambda x: x * 0) if k == without else v for k, v in out.items()}
+        nothing = {*without, *self.zeros}
+        return {k: _map(v, lambda x: x * 0) if k in nothing else v for k, v in out.items()}
 
     def _first_difference(self, node: Node) -> str:
         """Which inputs are treated wrongly: those without which it would be right."""
@@ -104,7 +108,7 @@ class ProductExercise(Question):
 
     def as_dict(self) -> dict[str, Any]:
         """The question, without its answer."""
-        return super().as_dict() | {"kind": "matrices", "functions": sorted(set(self.functions.values()))}
+        return super().as_dict() | {"functions": sorted(set(self.functions.values()))}
 
 
 def value(node: Node, at: Mapping[str, Matrix]) -> Value:  # noqa: PLR0911  one line for each sign
@@ -194,10 +198,6 @@ def _shape(a: Matrix) -> tuple[int, int]:
 
 def _sides(a: Value) -> str:
     return "a number" if isinstance(a, Fraction) else f"{len(a)}×{len(a[0])}"
-
-
-def _signs(node: Node) -> set[str]:
-    return {node.sign}.union(*map(_signs, node.args)) if isinstance(node, Op) else set()
 
 
 def said(node: Node) -> str:

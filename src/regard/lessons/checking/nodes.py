@@ -67,6 +67,20 @@ def renamed(node: Node, table: Mapping[str, str]) -> Node:
     return Op(node.sign, tuple(renamed(arg, table) for arg in node.args))
 
 
+def put(node: Node, letter: str, value: Fraction) -> Node:
+    """The tree with a number in place of a letter."""
+    if isinstance(node, Name):
+        return Num(value) if node.name == letter else node
+    if isinstance(node, Num) or (node.sign == "sum" and node.args[0] == Name(letter)):
+        return node
+    return Op(node.sign, tuple(put(arg, letter, value) for arg in node.args))
+
+
+def signs(node: Node) -> set[str]:
+    """The signs and functions that occur."""
+    return {node.sign}.union(*map(signs, node.args)) if isinstance(node, Op) else set()
+
+
 def height(node: Node) -> int:
     """How many signs stand inside each other; found without recursion, since a long sum is a tall tree."""
     tallest, waiting = 0, [(node, 1)]

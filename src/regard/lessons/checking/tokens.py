@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import NoReturn
 
 from regard.lessons.checking.letters import Letters
-from regard.lessons.checking.words import FUNCTIONS, GROWTHS, INFIX, SAME, pieces, unknown
+from regard.lessons.checking.words import COMBINATIONS, FUNCTIONS, GROWTHS, INFIX, SAME, pieces, unknown
 
 DIGITS = 30
 STRANGE = {
@@ -93,8 +93,8 @@ class Tokens:
         run = RUN.match(self.text, self.at)
         if run is not None:
             self.at = run.end()
-            first, *self.waiting = self._words(run[0])
-            self.token = first
+            indexed = run[0].endswith("_") and self.text.startswith("[", self.at)
+            self.token, *self.waiting = self._words(run[0].rstrip("_") if indexed else run[0], indexed)
             return
         sign = SIGN.match(self.text, self.at)
         if sign is None:
@@ -103,13 +103,17 @@ class Tokens:
         self.at = sign.end()
         self.token = Token("sign", {"**": "^", "‖": "|"}.get(sign[0], sign[0]), spaced=spaced)
 
-    def _words(self, run: str) -> list[Token]:
-        words = {*FUNCTIONS, *SAME, *INFIX, *GROWTHS, *self.letters.functions, "e"}
+    def _words(self, run: str, indexed: bool = False) -> list[Token]:
+        """The pieces of a run of letters; of an indexed one, the last names a family: x of x_[i+1]."""
+        words = {*FUNCTIONS, *SAME, *INFIX, *GROWTHS, *COMBINATIONS, *self.letters.functions, "e"}
         low = {word for word in (run.lower(),) if word in FUNCTIONS or word in SAME or word in INFIX}
-        own = {*self.letters.spelled, *self.bound}
+        families = self.letters.families
+        own = {*self.letters.spelled, *self.bound, *(f"{x}_{i}" for x in families for i in self.bound)}
+        if indexed:
+            own |= families
         found = [run] if low and run not in own else pieces(run, own, words)
         if found is None:
-            self.fail(unknown(run, self.letters.own))
+            self.fail(unknown(run, self.letters.own, self.text))
         out = []
         for piece in found:
             if piece.isdigit():
@@ -117,6 +121,10 @@ class Tokens:
             else:
                 name = piece in own or (piece == "e" and piece not in self.letters.functions)
                 out.append(Token("name" if name else "word", piece))
+        if indexed:
+            if not self.bound or found[-1] not in families:
+                self.fail("a subscript is a number or a word")
+            out[-1] = Token("indexed", found[-1])
         return out
 
     def fail(self, what: str) -> NoReturn:

@@ -15,6 +15,7 @@ SAME = {
     "comb": "binom", "root": "sqrt", "log_2": "log2", "log_10": "log10", "wurzel": "sqrt",
 }  # fmt: skip
 GROWTHS = {"O": "O", "Theta": "O", "theta": "O", "Omega": "Omega", "omega": "Omega", "o": "o"}
+COMBINATIONS = {"C", "nCr"}  # of two arguments, where they are no letters
 INFIX = {"mod": "mod", "div": "//", "choose": "choose", "times": "*", "over": "/"}
 
 
@@ -50,8 +51,8 @@ def pieces(run: str, known: Collection[str], words: Collection[str]) -> list[str
     return out
 
 
-def unknown(run: str, letters: Collection[str]) -> str:
-    """Why a word cannot be read."""
+def unknown(run: str, letters: Collection[str], text: str) -> str:
+    """Why a word of a text cannot be read."""
     shown = run if len(run) <= 24 else run[:23] + "…"
     rule = f"{shown!r} is no letter of this question, which has {', '.join(letters) or 'none'}"
     number = re.fullmatch(r"([A-Za-z])(\d)", run)
@@ -60,6 +61,7 @@ def unknown(run: str, letters: Collection[str]) -> str:
     near = get_close_matches(run.lower(), [*FUNCTIONS, *SAME], n=1, cutoff=0.75)
     if near and run.lower() not in FUNCTIONS:
         return f"{rule}; did you mean {near[0]}?"
-    if len(run) > 2 and run.isalpha():
+    known = {*FUNCTIONS, *SAME, *INFIX, *map(str.lower, GROWTHS), *letters}
+    if any(word.lower() not in known for word in re.findall(r"(?<![A-Za-z0-9_])[A-Za-z]{3,}", text)):
         return f"{rule}; write the formula alone, without words"
     return rule

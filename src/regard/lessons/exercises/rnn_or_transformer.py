@@ -5,8 +5,10 @@ from regard.lessons.checking.matrices import ProductExercise
 from regard.lessons.exercises.spellings import LENGTH, WIDTH
 
 UNROLLED = Domain("φ_h the identity, φ_y any function, h_0 = 0")
-SHAPES = {"W_y": (4, 3), "W_h": (3, 3), "W_x": (3, 2), "x_1": (2, 1), "x_2": (2, 1), "x_3": (2, 1)}
-MATRICES = {"W_y": "W_hy W_yh W_out", "W_h": "W_hh", "W_x": "W_xh W_hx W_in"}
+MATRICES = {"W_y": (4, 3), "W_h": (3, 3), "W_x": (3, 2)}
+TWO = MATRICES | {"x_1": (2, 1), "x_2": (2, 1), "h_0": (3, 1)}
+THREE = TWO | {"x_3": (2, 1)}
+OTHERS = {"W_y": "W_hy W_yh W_out V", "W_h": "W_hh W", "W_x": "W_xh W_hx W_in U"}
 FUNCTIONS = {
     **dict.fromkeys(("phi_y", "phiy", "phi", "sigma_y", "sigma", "f_y", "g_y"), "phi_y"),
     **dict.fromkeys(("phi_h", "phih", "sigma_h", "f_h"), "identity"),
@@ -34,12 +36,13 @@ EXERCISES = (
         asks="Only φ_h is the identity. Write y_2 = φ_y(W_y h_2) in W_y, W_h, W_x, x_1 and x_2.",
         formula="phi_y(W_y W_h W_x x_1 + W_y W_x x_2)",
         domain=UNROLLED,
-        shapes={letter: shape for letter, shape in SHAPES.items() if letter != "x_3"},
+        shapes=TWO,
+        zeros=("h_0",),
         functions=FUNCTIONS,
         unknown="phi_y",
         missing=MISSING,
         left=("y_2",),
-        aliases=MATRICES,
+        aliases=OTHERS,
         mistakes=(
             Mistake("taking φ_y apart: it is not linear", "phi_y(W_y W_h W_x x_1) + phi_y(W_y W_x x_2)"),
             Mistake(
@@ -57,12 +60,13 @@ EXERCISES = (
         asks="And y_3, in W_y, W_h, W_x, x_1, x_2 and x_3.",
         formula="phi_y(W_y W_h^2 W_x x_1 + W_y W_h W_x x_2 + W_y W_x x_3)",
         domain=UNROLLED,
-        shapes=SHAPES,
+        shapes=THREE,
+        zeros=("h_0",),
         functions=FUNCTIONS,
         unknown="phi_y",
         missing=MISSING,
         left=("y_3",),
-        aliases=MATRICES,
+        aliases=OTHERS,
         mistakes=(
             Mistake(
                 "taking φ_y apart: it is not linear",

@@ -5,7 +5,7 @@ from regard.lessons.checking.lists import MatrixExercise
 from regard.lessons.exercises.rgb_layer import RGB_LAYER
 from regard.sharing import compare, conv_matrix, output_size
 
-SIZE = {"n": "W N I L i", "k": "K F f m", "p": "P", "s": "S"}
+SIZE = {"n": "W N I L i W_in n_in H", "k": "K F f m", "p": "P", "s": "S"}
 SMALL = {f"k{i}": range(-3, 4) for i in range(1, 4)} | {f"x{i}": range(-3, 4) for i in range(1, 10)}
 WEIGHTS = {f"k{i}": f"w{i} f{i} a{i}" for i in range(1, 4)}
 PLAIN = Domain("k_1, k_2, k_3 on x_1, …, x_9", SMALL)
@@ -34,6 +34,7 @@ EXERCISES = (
             lambda at: at["k"] <= at["n"] + 2 * at["p"],
         ),
         outside="the filter does not fit: there is no output",
+        left=("output size", "W_out", "n_out"),
         aliases=SIZE,
         accepted=(
             Accepted("(n+2p-k)/s+1", "where s divides n + 2p − k; elsewhere it has to be rounded down, ⌊…⌋"),
@@ -183,7 +184,7 @@ EXERCISES = (
     ),
     MatrixExercise(
         name="average",
-        asks="A 2×2 filter whose weights are all ¼ slides over the rows 1 2 3, 4 5 6, 7 8 9. What comes out?",
+        asks="A 2×2 filter whose weights are all 1/4 slides over the rows 1 2 3, 4 5 6, 7 8 9: what results?",
         formula="[[3,4],[6,7]]",
         domain=Domain("no padding, stride 1"),
         mistakes=(
