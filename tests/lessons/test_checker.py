@@ -1,10 +1,12 @@
 """Verdicts: right on the domain and what holds outside, or a counter-example; growths compared as growths."""
 
 import time
+from contextlib import suppress
 
 import pytest
 
 from regard.lessons import NAMES, check, get
+from regard.lessons.checking import checker, exact
 from regard.lessons.checking.checker import judge
 from regard.lessons.checking.evaluate import same
 from regard.lessons.checking.exercise import Domain, Exercise, growth_domain
@@ -274,6 +276,20 @@ def test_no_answer_takes_long():
         start = time.monotonic()
         check("counting-attention", f"autoregressive={answer}")
         assert time.monotonic() - start < 8
+
+
+def test_no_answer_without_a_name_takes_long(monkeypatch):
+    for module in (exact, checker):
+        monkeypatch.setattr(module, "SECONDS", 0.2)  # of five, so that the test is quick
+    for answer in (
+        r"\sum_{i=1}^{66} \sum_{j=1}^{99} (i j + 1)^{60}",
+        "exp(" * 30 + "1" + ")" * 30,
+        "9" * 30 + "^64" * 20,
+    ):
+        start = time.monotonic()
+        with suppress(ValueError):
+            check("weight-sharing", answer)
+        assert time.monotonic() - start < 4
 
 
 def test_the_parser_is_ours():

@@ -9,7 +9,7 @@ from regard.lessons import NAMES, check, get
 from regard.lessons.checking import growth
 from regard.lessons.checking.checker import judge
 from regard.lessons.checking.diagnosis import wrong_values
-from regard.lessons.checking.evaluate import agree, defined, same
+from regard.lessons.checking.evaluate import agree, same, value_or_none
 from regard.lessons.checking.exercise import Domain, Exercise, Mistake
 from regard.lessons.checking.expression import parse
 from tests.lessons.test_answers import ANSWERS
@@ -60,9 +60,9 @@ def test_no_two_mistakes_coincide(lesson, exercise):
 
 
 def equal(a, b, at):
-    if defined(a, at) and defined(b, at):
-        return same(a, b, at)
-    return defined(a, at) == defined(b, at)
+    if value_or_none(a, at) is None or value_or_none(b, at) is None:
+        return value_or_none(a, at) is value_or_none(b, at)
+    return same(a, b, at)
 
 
 def test_mistakes_beyond_the_domain_are_named_there():

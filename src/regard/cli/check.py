@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.padding import Padding
 from rich.text import Text
 
 from regard.cli.options import AsJson, print_json
@@ -81,4 +82,4 @@ def _print(verdicts: Sequence[Verdict]) -> None:
         shown = " ".join(verdict.answer.split())
         console.print(Text.assemble(mark, (verdict.question, "bold"), f": {shown}", where))
         for line in (verdict.says, *verdict.details):
-            console.print(Text(f"  {line}"))
+            console.print(Padding(Text(line), (0, 0, 0, 2), expand=False))

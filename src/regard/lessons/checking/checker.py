@@ -124,7 +124,10 @@ def _fitting(left: Sequence[Question], sides: Sequence[str], answer: str, condit
     found: list[Verdict] = []
     error: ValueError | None = None
     growths = {e.name for e in left if getattr(e, "growth", False)}
+    until = time.monotonic() + SECONDS
     for exercise in left:
+        if time.monotonic() > until and (found or error):
+            break
         try:
             found.append(_verdict(exercise, sides, answer, condition))
         except ValueError as fault:

@@ -23,7 +23,7 @@ ASCII = {
 UNITS = re.compile(
     r"\s+(?:(?:dot|token|scalar|inner|real)\s+)?(?:products|passes|pairs|weights|parameters|params|multiplies|"
     r"multiplications|adds|additions|operations|ops|flops|numbers|steps|targets|outputs|cells|scores|entries|"
-    r"values|tokens)\s*$"
+    r"values|tokens|time)\s*$"
 )
 WORDS = re.compile(r"[\s*]*(?![A-Za-z]_)[A-Za-z][A-Za-z\s_*-]*[A-Za-z][\s*]*")
 NAMED = re.compile(r"\s*([A-Za-z*][A-Za-z0-9 _*{}-]{0,40}?)\s*:(?!=)(.+)", re.DOTALL)
@@ -104,6 +104,7 @@ def _parted(text: str, sign: str) -> list[str]:
 
 
 def _trimmed(text: str) -> str:
+    text = re.sub(r"^\s*\*\*(.*)\*\*\s*$", r"\1", text, flags=re.DOTALL)
     return re.sub(r"(?:\s|&|;|\.(?!\d)|,)+$", "", re.sub(r"^(?:\s|&|;|,)+", "", text))
 
 

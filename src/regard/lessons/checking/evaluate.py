@@ -8,11 +8,11 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import Any
 
-from regard.lessons.checking.nodes import Name, Node, Num, Op
+from regard.lessons.checking.nodes import Name, Node, Num, Op, signs
 
 BITS = 4_000  # of a number; nothing a lecture asks for comes near
 LARGEST = 100_000  # argument of an exponential
-TERMS = 200  # of a sum
+TERMS = 100  # of a sum
 PLACES = 50
 
 Point = Mapping[str, int | Fraction]
@@ -104,13 +104,14 @@ def _small(value: int | Fraction) -> int | Fraction:
 
 def _places(node: Op, at: Point) -> Iterator[Point]:
     """The point once for each term of a sum."""
-    letter, first, last, _ = node.args
+    letter, first, last, term = node.args
     assert isinstance(letter, Name)
+    most = TERMS if "sum" not in signs(term) else TERMS * 2 // 3  # each of which is a sum
     begin, end = exact(first, at), exact(last, at)
     if begin.denominator != 1 or end.denominator != 1:
         raise UndefinedError("a sum that does not end at a whole number")
-    if end - begin >= TERMS:
-        raise UndefinedError(f"a sum of more than {TERMS} terms")
+    if end - begin >= most:
+        raise UndefinedError(f"a sum of more than {most} terms")
     for value in range(int(begin), int(end) + 1):
         yield {**at, letter.name: value}
 
@@ -120,7 +121,11 @@ def approximate(node: Node, at: Point) -> Any:
     from mpmath import mp  # type: ignore[import-untyped]
 
     with mp.workdps(PLACES + 10):
-        return _float(node, at)
+        try:
+            value = _exact(node, at)
+        except IrrationalError:
+            return _float(node, at)
+        return mp.mpf(value.numerator) / value.denominator
 
 
 def _float(node: Node, at: Point) -> Any:
@@ -173,8 +178,20 @@ def same(left: Node, right: Node, at: Point) -> bool:
     try:
         return _exact(left, at) == _exact(right, at)
     except IrrationalError:
-        a, b = approximate(left, at), approximate(right, at)
-        return bool(abs(a - b) <= abs(b) * 10 ** (10 - PLACES) + 10 ** (-PLACES))
+        return close(approximate(left, at), approximate(right, at))
+
+
+def close(a: Any, b: Any) -> bool:
+    """Whether two approximate values are one: to forty digits."""
+    return bool(abs(a - b) <= abs(b) * 10 ** (10 - PLACES) + 10 ** (-PLACES))
+
+
+def value_or_none(node: Node, at: Point) -> Any:
+    """The approximate value, or None where there is none."""
+    try:
+        return approximate(node, at)
+    except UndefinedError:
+        return None
 
 
 def agree(node: Node, values: Iterable[tuple[Point, Node]], until: float) -> bool:
@@ -188,23 +205,13 @@ def agree(node: Node, values: Iterable[tuple[Point, Node]], until: float) -> boo
                 return False
             compared += 1
         except UndefinedError:
-            if defined(node, at) or defined(other, at):
+            if value_or_none(node, at) is not None or value_or_none(other, at) is not None:
                 return False
     return compared > 0
 
 
-def defined(node: Node, at: Point) -> bool:
-    """Whether the expression has a value at a point."""
-    try:
-        approximate(node, at)
-    except UndefinedError:
-        return False
-    return True
-
-
-def near(left: Node, right: Node, at: Point) -> bool:
-    """Whether one is the other rounded: they differ by less than a hundredth."""
-    a, b = approximate(left, at), approximate(right, at)
+def near(a: Any, b: Any) -> bool:
+    """Whether one value may be the other rounded: they differ by less than a hundredth."""
     return bool(abs(a - b) <= abs(b) / 100)
 
 

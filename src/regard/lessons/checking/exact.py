@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from regard.lessons.checking import growth
-from regard.lessons.checking.diagnosis import diagnosed, explained, near_miss
+from regard.lessons.checking.diagnosis import Failure, diagnosed, explained, near_miss
 from regard.lessons.checking.evaluate import UndefinedError, ZeroDivisorError, agree, same, shown
 from regard.lessons.checking.exercise import Exercise, Values
 from regard.lessons.checking.expression import Node, Written, names
@@ -53,8 +53,10 @@ def _right(exercise: Exercise, tried: int, known: bool) -> str:
 
 
 def _wrong(exercise: Exercise, node: Node, at: Values, true: Node, until: float) -> Finding:
+    failure = Failure(node, at, true, until)
     for other in exercise.accepted:
-        if agree(node, [(at, exercise.node(other.formula)) for at, _ in exercise.inside], until):
+        formula = exercise.node(other.formula)
+        if failure.fits(formula, ((at, formula) for at, _ in exercise.inside)):
             return Finding(True, f"right: {other.remark}")
     gives = shown(node, at)
     used = names(node) | names(exercise.truth())
@@ -62,8 +64,8 @@ def _wrong(exercise: Exercise, node: Node, at: Values, true: Node, until: float)
     says = f"wrong: {_at(some)}it gives {gives}, the truth is {shown(true, at)}"
     if not exercise.letters:
         says = f"wrong: {gives} is not it"
-    mistake = diagnosed(exercise, node, exercise.mistakes, exercise.inside, until)
-    more = explained(mistake) if mistake else near_miss(exercise, node, until)
+    mistake = diagnosed(exercise, failure, exercise.mistakes, exercise.inside)
+    more = explained(mistake) if mistake else near_miss(exercise, failure)
     return Finding(False, says, (more,) if more else (), mistake)
 
 
@@ -79,7 +81,8 @@ def _outside(exercise: Exercise, node: Node, until: float) -> list[str]:
             break
         if not agree(node, [(at, true)], until):
             numbers = f"at {where(at)} it gives {shown(node, at)}, the truth is {shown(true, at)}"
-            mistake = diagnosed(exercise, node, exercise.beyond, exercise.beyond_it, until)
+            failure = Failure(node, at, true, until)
+            mistake = diagnosed(exercise, failure, exercise.beyond, exercise.beyond_it)
             return [*out, f"yours does not hold there: {numbers}", *([explained(mistake)] if mistake else [])]
     return [*out, "yours holds there too"]
 

@@ -60,7 +60,8 @@ SIGNS = {
     "Rightarrow": "⇒", "Longrightarrow": "⇒", "iff": "⇒", "Leftrightarrow": "⇒", "to": "⇒", "rightarrow": "⇒",
     "longrightarrow": "⇒", "therefore": "⇒", "pm": "±", "propto": "∝", "Theta": " Theta", "Phi": " phi",
     "varphi": " phi", "top": "⊤", "intercal": "⊤", "mapsto": "⇒", "backslash": "\\", "nmid": "|",
-    "colon": ":", "langle": "(", "rangle": ")",
+    "colon": ":", "langle": "(", "rangle": ")", "*": "*", "^": "^", "+": "+", "=": "=", "<": "<",
+    ">": ">", ".": ".",
     "lambda": " lambda", "bigO": " O", "BigO": " O", "Oh": " O", "R": "R", "land": ",", "lor": ",",
 }  # fmt: skip
 MATRICES = {"matrix", "pmatrix", "bmatrix", "Bmatrix", "smallmatrix", "array", "vmatrix"}
@@ -107,8 +108,10 @@ class _Reader:
                 self.fail(f"a {'brace' if end == '}' else 'bracket'} is not closed")
         self.depth -= 1
         if over >= 0:
-            top, bottom = "".join(out[:over]), "".join(out[over:])
-            return f"(({top})/({bottom}))" if between == "\\over" else f" binom({top},{bottom})"
+            head, equals, top = "".join(out[:over]).rpartition("=")  # in y = 1 \\over 2, the y is not above
+            bottom = "".join(out[over:])
+            joined = f"(({top})/({bottom}))" if between == "\\over" else f" binom({top},{bottom})"
+            return head + equals + joined
         return "".join(out)
 
     def _step(self, out: list[str]) -> str:  # noqa: PLR0911  one line for each sign
@@ -146,9 +149,9 @@ class _Reader:
         match = re.compile(r"\\([A-Za-z]+\*?|.)", re.DOTALL).match(self.text, self.at)
         if match is None:
             self.fail("a \\ stands at the end")
-        name = match[1].removesuffix("*")
+        name = match[1].rstrip("*") or "*"
         self.at = match.end()
-        if name == "\\":
+        if name in ("\\", "cr"):
             self._optional()
             return ";"
         if name in SPACES:

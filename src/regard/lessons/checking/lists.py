@@ -113,10 +113,10 @@ class MatrixExercise(ListQuestion):
 
     def rows(self, text: str) -> list[list[str]]:
         """The rows, parted by ; or by brackets of their own."""
-        if re.search(r"[;&]|\n", _outer(text)) and not re.search(r"\]\s*\n\s*\[", text):
+        if re.search(r"[;&]|\n", _outer(text)) and not re.search(r"[\])]\s*,?\s*[\[(]", text):
             rows = re.split(r"[;\n]", text)
         else:
-            parts = [part.strip() for part in _cut(re.sub(r"\]\s+\[", "],[", text), ",")]
+            parts = [part.strip() for part in _cut(re.sub(r"\]\s*\[", "],[", text), ",")]
             bracketed = len(parts) > 1 and all(
                 part[:1] in ("[", "(") and _bare(part) != part for part in parts
             )

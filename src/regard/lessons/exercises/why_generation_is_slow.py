@@ -42,7 +42,7 @@ EXERCISES = (
             ).cache_bytes
             // 4
         ),
-        aliases={"T": "n N S", "d": "D C d_model", "L": "l N"},
+        aliases={"T": "n N S", "d": "D C d_model", "L": "l N n_layers"},
         mistakes=(
             Mistake("counting keys and forgetting values", "L T d"),
             Mistake("counting one layer", "2T d"),
