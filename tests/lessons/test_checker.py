@@ -285,6 +285,15 @@ def test_no_answer_without_a_name_takes_long(monkeypatch):
         r"\sum_{i=1}^{66} \sum_{j=1}^{99} (i j + 1)^{60}",
         "exp(" * 30 + "1" + ")" * 30,
         "9" * 30 + "^64" * 20,
+        "n" + " " * 1400 + "x",
+        "{}" * 700 + "(",
+        "n = " + "{ }" * 400 + "(",
+        "first = n" + " " * 1400 + "q",
+        "n" + "1" * 1400,
+        "(" + "<" * 1400,
+        "<sup>" * 290,
+        "**" * 700,
+        "mod" * 480,
     ):
         start = time.monotonic()
         with suppress(ValueError):

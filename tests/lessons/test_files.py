@@ -134,6 +134,23 @@ def test_a_file_that_cannot_be_read(tmp_path):
         assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["<!--" * 50_000, " " * 199_000 + "x", "*" * 199_000, "|" * 199_000, r"\begin{a}[" * 19_000,
+     "$" * 199_000, "strided = " + "(\n" * 90_000, "a:\n" * 60_000, "#" * 199_000, r"\\ " * 60_000,
+     "&=\n" * 60_000],
+    ids=lambda text: text[:8],
+)  # fmt: skip
+def test_hostile_files_are_refused_at_once(text, tmp_path):
+    for kind in ("tex", "md"):
+        file = tmp_path / f"a.{kind}"
+        file.write_text(text, encoding="utf-8")
+        start = time.monotonic()
+        with suppress(ValueError):
+            check_file(COUNTING, file)
+        assert time.monotonic() - start < 5
+
+
 def test_what_is_taken_for_a_file():
     assert is_file_name("my answers.tex")
     assert is_file_name("../sheet/A.TXT")

@@ -7,14 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+from regard.lessons.checking.brackets import cut, outer
 from regard.lessons.checking.exercise import Question
 from regard.lessons.checking.expression import Written, shown
 from regard.lessons.checking.latex import plain
 
-CONDITION = re.compile(
-    r"\s*[,;]?\s*\b(?:for|if|when|where|whenever|provided|assuming|falls|wenn|für|with)\b(?P<rest>.*)$",
-    re.DOTALL,
-)
+CONDITION = re.compile(r"\b(?:for|if|when|where|whenever|provided|assuming|falls|wenn|für|with)\b")
 RELATIONS = {"≤": "an inequality", "≥": "an inequality", "<": "an inequality", ">": "an inequality", "≠": "≠"}
 ASCII = {
     "<=": "≤", ">=": "≥", "!=": "≠", "=>": "⇒", "->": "⇒", ":=": "=", "==": "=", "&=": "=", "=&": "=",
@@ -55,11 +53,11 @@ def split(text: str) -> Equation:
         first = _names_only(text.split("=")[0])
     body, condition = _conditioned(last)
     for sign, kind in RELATIONS.items():
-        if sign in _flat(body):
+        if sign in outer(body):
             raise ValueError(f"an answer is a formula or an equation, and {sign!r} makes it {kind}")
     if "≈" in body:
         raise ValueError("≈ says about: give it exactly")
-    sides = [_trimmed(side) for side in _parted(UNITS.sub("", _trimmed(body)), "=")]
+    sides = [_trimmed(side) for side in cut(UNITS.sub("", _trimmed(body)), "=")]
     return Equation(tuple(side for side in [*first, *sides] if side), condition)
 
 
@@ -70,37 +68,18 @@ def _names_only(text: str) -> list[str]:
 
 def _conditioned(text: str) -> tuple[str, str]:
     """The formula, and a condition behind it: "n(t+1), n ≥ t", "n² for all n"."""
-    flat = _flat(text)
-    behind = re.search(r"[(\[][^()\[\]]*[≤≥<>≠][^()\[\]]*[)\]][\s.,;]*$", text)
-    if behind is not None and text[: behind.start()].strip():
-        return text[: behind.start()], behind[0].strip(" .,;()[]")
+    flat = outer(text)
+    whole = text.rstrip(" \n.,;")
+    start = max(whole.rfind("("), whole.rfind("["))
+    if whole.endswith((")", "]")) and start > 0 and re.search("[≤≥<>≠]", whole[start:]):  # … (n ≥ t)
+        return text[:start], whole[start + 1 : -1].strip()
     match = CONDITION.search(flat)
-    if match is not None and flat[: match.start()].strip():
-        return text[: match.start()], text[match.start("rest") :].strip(" .,;()")
-    parts = _parted(text, ",")
+    if match is not None and flat[: match.start()].strip(" ,;"):
+        return text[: match.start()], text[match.end() :].strip(" .,;()")
+    parts = cut(text, ",")
     if len(parts) > 1 and re.search("[≤≥<>≠]|divides", parts[-1]):
         return parts[0], ",".join(parts[1:]).strip(" .,;")
     return text, ""
-
-
-def _flat(text: str) -> str:
-    """The text with everything inside brackets blanked out."""
-    out, depth = [], 0
-    for sign in text:
-        depth -= sign in ")]"
-        out.append(" " if depth > 0 else sign)
-        depth += sign in "(["
-        depth = max(depth, 0)
-    return "".join(out)
-
-
-def _parted(text: str, sign: str) -> list[str]:
-    flat, out, start = _flat(text), [], 0
-    for at, one in enumerate(flat):
-        if one == sign:
-            out.append(text[start:at])
-            start = at + 1
-    return [*out, text[start:]]
 
 
 def _trimmed(text: str) -> str:
@@ -158,7 +137,7 @@ def unnamed(exercise: Question, answer: str) -> str:
     match = re.match(r"([^=:]{1,80}?)\s*(?::=|[=:])(?!=)\s*(?=\S)", answer)
     if match is None or key(re.sub(r"\\[a-z]+|\\.", "", match[1])) != key(exercise.name):
         return answer
-    return re.sub(r"\s*(?:\${1,2}|\\\)|\\\]|\\\\)?\s*$", "", answer[match.end() :])
+    return re.sub(r" ?(?:\${1,2}|\\\)|\\\]|\\\\)?$", "", " ".join(answer[match.end() :].split()))
 
 
 def sibling(symbol: str, others: Sequence[str]) -> str:

@@ -11,14 +11,13 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import reduce
 from typing import NoReturn
 
-from regard.lessons.checking.evaluate import exact
 from regard.lessons.checking.latex import plain
 from regard.lessons.checking.letters import Letters
-from regard.lessons.checking.nodes import Name, Node, Num, Op, height, names, put, signs
+from regard.lessons.checking.nodes import Name, Node, Num, Op, height, names, signs
 from regard.lessons.checking.tokens import Tokens
+from regard.lessons.checking.unrolling import unrolled
 from regard.lessons.checking.words import COMBINATIONS, FUNCTIONS, GROWTHS, INFIX, SAME
 
 __all__ = ["LONGEST", "Name", "Node", "Num", "Op", "Written", "names", "parse", "parse_plain"]
@@ -28,7 +27,6 @@ DEEPEST = 40  # brackets and signs inside each other
 TALLEST = 150  # terms of a sum, which is a tree leaning to the left
 MOST_POWER = 64  # written as a number
 MOST_CHOSEN = 8  # below in a binomial
-MOST_UNROLLED = 30  # terms of a sum over numbered letters
 
 BINDS = {"+": 1, "-": 1, "*": 2, "/": 2, "//": 2, "%": 2, "mod": 2, "choose": 2, "^": 4}
 UNARY = 3  # −n² is −(n²)
@@ -292,7 +290,7 @@ class _Parser(Tokens):
         term = self._sum(BINDS["*"])
         self.bound.pop()
         if "index" in signs(term):
-            return self._unrolled(match[1], first, last, term)
+            return unrolled(match[1], (first, last), term, self.letters.spelled)
         return Op("sum", (Name(match[1]), first, last, term))
 
     def _name(self, text: str) -> Node:
@@ -300,30 +298,6 @@ class _Parser(Tokens):
         if text not in self.letters.spelled and index in self.bound:
             return Op("index", (Name(family), Name(index)))
         return Name(text)
-
-    def _unrolled(self, letter: str, first: Node, last: Node, term: Node) -> Node:
-        """A sum over numbered letters, k_i x_i, written out."""
-        try:
-            begin, end = (int(exact(one, {})) for one in (first, last))
-        except (KeyError, ArithmeticError):
-            self.fail("a sum over numbered letters needs numbers for its ends")
-        if not 0 <= end - begin < MOST_UNROLLED:
-            self.fail(f"a sum over numbered letters has from 1 to {MOST_UNROLLED} terms")
-        terms = [self._numbered(put(term, letter, Fraction(i))) for i in range(begin, end + 1)]
-        return reduce(lambda a, b: Op("+", (a, b)), terms)
-
-    def _numbered(self, node: Node) -> Node:
-        """x_[1+1] as x_2, once its index is a number."""
-        if not isinstance(node, Op):
-            return node
-        if node.sign != "index" or names(node.args[1]):
-            return Op(node.sign, tuple(self._numbered(arg) for arg in node.args))
-        family, index = node.args
-        assert isinstance(family, Name)
-        name = f"{family.name}_{exact(index, {})}"
-        if name not in self.letters.spelled:
-            self.fail(f"there is no {name} here")
-        return Name(name)
 
     def _choose(self, top: Node, below: Node) -> Node:
         """n choose 2 is n(n−1)/2: as a product, so that it is a polynomial."""

@@ -14,6 +14,7 @@ from pathlib import Path
 from regard.lessons.checking.checker import Answering
 from regard.lessons.checking.equation import named
 from regard.lessons.checking.exercise import Question
+from regard.lessons.checking.expression import LONGEST
 from regard.lessons.checking.verdict import Verdict
 
 SUFFIXES = (".tex", ".md", ".txt")
@@ -21,8 +22,8 @@ OTHERS = (".pdf", ".doc", ".docx", ".odt", ".rtf", ".html", ".ipynb", ".png", ".
 LARGEST = 200_000  # bytes
 MOST = 200  # answers
 GOING_ON = 20  # lines of one answer
+LONGEST_LINE = 2 * LONGEST  # what is cut off would be refused as too long
 
-HIDDEN = re.compile(r"<!--.*?-->", re.DOTALL)
 STRUCTURE = re.compile(
     r"\\(documentclass|usepackage|section|subsection|subsubsection|paragraph|title|author|date|maketitle|newpage|"
     r"pagestyle|setlength|newcommand|renewcommand|vspace|bigskip|medskip|smallskip|chapter|input|hrule)\b.*$"
@@ -83,15 +84,28 @@ def answers(path: Path) -> list[Given]:
     if path.suffix.lower() == ".tex":
         text = re.sub(r"(?<!\\)%.*", "", text)
     else:
-        text = HIDDEN.sub(lambda m: "\n" * m[0].count("\n"), text)
+        text = _unhidden(text)
         text = re.sub(r"(^|(?<=\s))#.*", "", text, flags=re.MULTILINE)
         text = re.sub(r"^[ \t]*(```|~~~).*$", "", text, flags=re.MULTILINE)
-    found = [given for line in _whole(text.split("\n")) for given in _pieces(line)]
+    found: list[Given] = []
+    for line in _whole(text.split("\n")):
+        found += _pieces(line)
+        if len(found) > MOST:
+            raise ValueError(f"{path}: more than {MOST} answers")
     if not found:
         raise ValueError(f"{path}: no answer in it; write one `name = formula` a line")
-    if len(found) > MOST:
-        raise ValueError(f"{path}: more than {MOST} answers")
     return found
+
+
+def _unhidden(text: str) -> str:
+    """Without comments <!-- … -->, but with their line ends; one that is never closed hides the rest."""
+    out, at = [], 0
+    while (start := text.find("<!--", at)) >= 0:
+        end = text.find("-->", start)
+        end = len(text) if end < 0 else end + 3
+        out += [text[at:start], "\n" * text.count("\n", start, end)]
+        at = end
+    return "".join([*out, text[at:]])
 
 
 def _text(path: Path) -> str:
@@ -116,7 +130,7 @@ def _whole(lines: Sequence[str]) -> Iterator[Given]:
     """Lines put together with those that they go on in."""
     start, held, taken = 0, "", 0
     for number, written in enumerate(_untabled(lines), 1):
-        line = STRUCTURE.sub("", written)
+        line = STRUCTURE.sub("", re.sub(r"[ \t]+", " ", written[:LONGEST_LINE]))
         bare = re.sub(r"^[\s$]*(?:\\\[)?\s*", "", ENVIRONMENT.sub("", line))
         more = re.match(r"&?\s*=|&", bare) is not None or (
             _open(_stripped(held)) and not NEW.match(_stripped(line))

@@ -79,10 +79,15 @@ def plain(text: str) -> str:
     >>> plain(r"$\\left\\lfloor n/w \\right\\rfloor \\cdot x_{1}^{2}$")
     'floor( n/w ) * x_1 ^(2)'
     """
-    out = _Reader(respelled(text)).row("").strip()
+    out = _spaced(_Reader(_spaced(respelled(text))).row(""))
     if len(out) > LARGEST:
         raise ValueError(f"an answer of more than {LARGEST:,} characters")
     return out
+
+
+def _spaced(text: str) -> str:
+    """With single spaces: a pattern that looks for spaces twice is slow on many of them."""
+    return re.sub(r"\s*\n\s*", "\n", re.sub(r"[^\S\n]+", " ", text)).strip()
 
 
 class _Reader:
@@ -217,7 +222,7 @@ class _Reader:
         inner = self.row("}")
         if inner.strip() == ",":
             return "" if "".join(out[-1:])[-1:].isdigit() else ","  # 508{,}032
-        if re.fullmatch(r"\s*(?:[A-Za-z0-9_.\s]+|[-+*/=])?\s*", inner):
+        if re.fullmatch(r"[A-Za-z0-9_.\s]*|[-+*/=]", inner.strip()):
             return f" {inner} "
         return f"({inner})"
 

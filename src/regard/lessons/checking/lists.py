@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
+from regard.lessons.checking.brackets import bare, cut, outer
 from regard.lessons.checking.diagnosis import explained
 from regard.lessons.checking.evaluate import exact
 from regard.lessons.checking.exercise import Question
@@ -31,7 +32,7 @@ class ListQuestion(Question):
 
     def read(self, text: str, written: str) -> Written:
         """A plain text as a list of rows of numbers."""
-        rows = self.rows(_bare(WORDS.sub("", text).strip()))
+        rows = self.rows(bare(WORDS.sub("", text).strip()))
         if not 0 < sum(map(len, rows)) <= MOST:
             raise ValueError(f"from 1 to {MOST} numbers are asked for: {quoted(written)}")
         return Written(_listed([[_number(entry, written) for entry in row] for row in rows]))
@@ -79,10 +80,10 @@ class ShapeExercise(ListQuestion):
 
     def rows(self, text: str) -> list[list[str]]:
         """One row: the sides; a batch in front is left out."""
-        text = _bare(re.sub(r"^\s*(?:mathbb)?R\s*\^\s*", "", text))
-        parts = _cut(text, r"\s*(?:[,*x×X@;]|\bby\b)\s*") if re.search("[,*xX@;]|by", text) else text.split()
+        text = bare(re.sub(r"^\s*(?:mathbb)?R\s*\^\s*", "", text))
+        parts = cut(text, r"\s*(?:[,*x×X@;]|\bby\b)\s*") if re.search("[,*xX@;]|by", text) else text.split()
         parts = [part.strip() for part in parts if part.strip()]
-        sides = _cut(self.formula.strip("()"), ",")
+        sides = cut(self.formula.strip("()"), ",")
         if len(parts) == len(sides) + 1 and parts[0] in BATCH:
             parts = parts[1:]
         return [parts]
@@ -113,18 +114,16 @@ class MatrixExercise(ListQuestion):
 
     def rows(self, text: str) -> list[list[str]]:
         """The rows, parted by ; or by brackets of their own."""
-        if re.search(r"[;&]|\n", _outer(text)) and not re.search(r"[\])]\s*,?\s*[\[(]", text):
+        if re.search(r"[;&]|\n", outer(text)) and not re.search(r"[\])]\s*,?\s*[\[(]", text):
             rows = re.split(r"[;\n]", text)
         else:
-            parts = [part.strip() for part in _cut(re.sub(r"\]\s*\[", "],[", text), ",")]
+            parts = [part.strip() for part in cut(re.sub(r"\]\s*\[", "],[", text), ",")]
             bracketed = len(parts) > 1 and all(
-                part[:1] in ("[", "(") and _bare(part) != part for part in parts
+                part[:1] in ("[", "(") and bare(part) != part for part in parts
             )
-            rows = [_bare(part) for part in parts] if bracketed else [text]
+            rows = [bare(part) for part in parts] if bracketed else [text]
         cells = [
-            _cut(row, r"[,&]") if re.search("[,&]", _outer(row)) else row.split()
-            for row in rows
-            if row.strip()
+            cut(row, r"[,&]") if re.search("[,&]", outer(row)) else row.split() for row in rows if row.strip()
         ]
         return [[cell.strip() for cell in row] for row in cells]
 
@@ -157,39 +156,3 @@ def _values(answer: Written) -> list[list[Fraction]]:
 
 def _flat(rows: list[list[Fraction]]) -> list[Fraction]:
     return [entry for row in rows for entry in row]
-
-
-def _bare(text: str) -> str:
-    """Without brackets around the whole."""
-    text = text.strip()
-    while text[:1] + text[-1:] in ("()", "[]") and _closed(text[1:-1]):
-        text = text[1:-1].strip()
-    return text
-
-
-def _closed(text: str) -> bool:
-    depth = 0
-    for sign in text:
-        depth += (sign in "([") - (sign in ")]")
-        if depth < 0:
-            return False
-    return depth == 0
-
-
-def _outer(text: str) -> str:
-    """The text with everything inside brackets blanked out."""
-    out, depth = [], 0
-    for sign in text:
-        depth -= sign in ")]"
-        out.append(" " if depth > 0 else sign)
-        depth += sign in "(["
-    return "".join(out)
-
-
-def _cut(text: str, pattern: str) -> list[str]:
-    """Parts between signs that stand outside brackets."""
-    out, start = [], 0
-    for match in re.finditer(pattern, _outer(text)):
-        out.append(text[start : match.start()])
-        start = match.end()
-    return [*out, text[start:]]

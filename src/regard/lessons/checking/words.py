@@ -35,7 +35,7 @@ def pieces(run: str, known: Collection[str], words: Collection[str]) -> list[str
     for at in reversed(range(size)):
         for end in range(min(size, at + 24), at, -1):
             piece = run[at:end]
-            rooted = piece.isdigit() and re.search(r"(sqrt|log|ln)$", run[:at]) is not None
+            rooted = piece.isdigit() and run[:at].endswith(("sqrt", "log", "ln"))
             if taken[end] is not None and (piece in known or (piece in words and len(piece) > 1) or rooted):
                 if after_root[end] and piece not in words:
                     continue
