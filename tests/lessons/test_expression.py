@@ -96,8 +96,11 @@ def test_sums_bind_their_letter():
         parse("sum_{i=1}^n n + i", "n")
     with pytest.raises(UndefinedError, match="more than 100 terms"):
         value("sum_{i=1}^{n^4} i")
-    with pytest.raises(UndefinedError, match="whole number"):
-        value("sum_{i=1}^{n/2} i")
+    for end in ("n/2", "cos n", "e"):
+        with pytest.raises(UndefinedError, match="whole number"):
+            value(f"sum_{{i=1}}^{{{end}}} i")
+        with pytest.raises(UndefinedError, match="whole number"):
+            approximate(parse(f"exp(sum_{{i=1}}^{{{end}}} i)", "n").node, AT)
 
 
 def test_sums_over_numbered_letters_are_written_out():

@@ -158,6 +158,12 @@ def test_what_is_taken_for_a_file():
         assert not is_file_name(answer)
 
 
+def test_a_text_never_opens_a_file(tmp_path):
+    (tmp_path / "a.txt").write_text("strided = n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"a\.txt looks like a file: give it as a pathlib\.Path"):
+        check(COUNTING, str(tmp_path / "a.txt"))
+
+
 def test_a_path_and_answers_together(tmp_path):
     file = tmp_path / "a.txt"
     file.write_text("strided = n(t+1)", encoding="utf-8")

@@ -129,6 +129,7 @@ def test_every_big_o(text):
         (r"1 + \dots + n", "dots leave something out"),
         (r"n \\ t", "';' has no meaning here"),
         (r"n & t", "'&' has no meaning here"),
+        ("\\begin{pmat\nrix}", r"'\\begin\{pmat rix\}' is no LaTeX"),
     ],
 )  # fmt: skip
 def test_what_is_refused_says_why(text, message):

@@ -20,6 +20,7 @@ def check(name: str, *answers: str | Path) -> tuple[Verdict, ...]:
     right on the domain (n ≥ 1): equal at 60 points, and the same function
     """
     from regard.lessons.checking.checker import Answering
+    from regard.lessons.checking.files import is_file_name
 
     answering = Answering(get(name).exercises)
     out: list[Verdict] = []
@@ -29,6 +30,9 @@ def check(name: str, *answers: str | Path) -> tuple[Verdict, ...]:
             if report.faults:
                 raise ValueError(report.faults[0])
             out += report.verdicts
+        elif is_file_name(answer):
+            # A text may come from anybody; only who calls us may open files.
+            raise ValueError(f"{answer} looks like a file: give it as a pathlib.Path")
         else:
             out.append(answering.judge(answer))
     return tuple(out)

@@ -9,7 +9,7 @@ from regard.lessons.checking import equation
 from regard.lessons.checking.evaluate import UndefinedError, same, shown
 from regard.lessons.checking.exact import SECONDS, where
 from regard.lessons.checking.exercise import Exercise, Question
-from regard.lessons.checking.expression import Written, short
+from regard.lessons.checking.expression import Written, refusal, short
 from regard.lessons.checking.expression import shown as quoted
 from regard.lessons.checking.latex import plain
 from regard.lessons.checking.solving import solved
@@ -74,7 +74,7 @@ def _split(answer: str) -> equation.Equation:
     try:
         return equation.split(plain(answer))
     except ValueError as error:
-        raise ValueError(f"{error}: {quoted(answer)}") from None
+        raise refusal(error, answer) from None
 
 
 def _verdict(exercise: Question, sides: Sequence[str], answer: str, condition: str) -> Verdict:

@@ -107,7 +107,10 @@ def _places(node: Op, at: Point) -> Iterator[Point]:
     letter, first, last, term = node.args
     assert isinstance(letter, Name)
     most = TERMS if "sum" not in signs(term) else TERMS * 2 // 3  # each of which is a sum
-    begin, end = exact(first, at), exact(last, at)
+    try:
+        begin, end = exact(first, at), exact(last, at)
+    except IrrationalError:
+        begin = end = Fraction(1, 2)
     if begin.denominator != 1 or end.denominator != 1:
         raise UndefinedError("a sum that does not end at a whole number")
     if end - begin >= most:

@@ -58,7 +58,7 @@ def parse(text: str, letters: Collection[str] | Letters) -> Written:
     try:
         translated = plain(text)
     except ValueError as error:
-        raise ValueError(f"{error}: {shown(text)}") from None
+        raise refusal(error, text) from None
     return parse_plain(translated, letters, text)
 
 
@@ -69,7 +69,12 @@ def parse_plain(text: str, letters: Collection[str] | Letters, written: str) -> 
     try:
         return _Parser(text, known).written()
     except ValueError as error:
-        raise ValueError(f"{error}: {shown(written)}") from None
+        raise refusal(error, written) from None
+
+
+def refusal(why: ValueError, text: str) -> ValueError:
+    """The error of a text that cannot be read: what it is and where, on one line."""
+    return ValueError(f"{' '.join(str(why).split())}: {shown(text)}")
 
 
 def short(text: str) -> None:
