@@ -150,6 +150,8 @@ def test_mixed_products_are_swallowed_by_the_sum_of_squares():
 def test_a_growth_is_routed_to_the_question_that_asks_for_one():
     (found,) = check("grid-rnn", "O(n^2*h^2)")
     assert (found.question, found.says) == ("growth", "only if c = O(h)")
+    (found,) = check("grid-rnn", r"\Theta(n^2 h)")
+    assert found.question == "growth"
     (found,) = check("counting-attention", "autoregressive=O(n^2)")
     assert found.says == "the question asks for the number itself, not for its growth"
 

@@ -118,6 +118,7 @@ def test_a_file_that_cannot_be_read(tmp_path):
     (tmp_path / "bytes.tex").write_bytes(b"\xff\xfe\x00n")
     (tmp_path / "empty.md").write_text("# nothing\n\n", encoding="utf-8")
     (tmp_path / "large.txt").write_text("x" * 200_001, encoding="utf-8")
+    (tmp_path / "long.txt").write_text("\n" + "x" * 20_001, encoding="utf-8")
     (tmp_path / "many.txt").write_text("strided = n\n" * 201, encoding="utf-8")
     for name, message in [
         ("none.tex", "there is no such file"),
@@ -125,6 +126,7 @@ def test_a_file_that_cannot_be_read(tmp_path):
         ("bytes.tex", "is no text in UTF-8"),
         ("empty.md", "no answer in it"),
         ("large.txt", "at most 200,000 bytes, this has 200,001"),
+        ("long.txt", "line 2: more than 20,000 characters in a line"),
         ("many.txt", "more than 200 answers"),
         ("a.pdf", "answers are read from .tex, .md, .txt files"),
     ]:
@@ -136,8 +138,8 @@ def test_a_file_that_cannot_be_read(tmp_path):
 
 @pytest.mark.parametrize(
     "text",
-    ["<!--" * 50_000, " " * 199_000 + "x", "*" * 199_000, "|" * 199_000, r"\begin{a}[" * 19_000,
-     "$" * 199_000, "strided = " + "(\n" * 90_000, "a:\n" * 60_000, "#" * 199_000, r"\\ " * 60_000,
+    ["<!--" * 50_000, " " * 19_000 + "x", "*" * 19_000, "|" * 19_000, r"\begin{a}[" * 1_900,
+     "$" * 19_000, "strided = " + "(\n" * 90_000, "a:\n" * 60_000, "#" * 19_000, r"\\ " * 6_000,
      "&=\n" * 60_000],
     ids=lambda text: text[:8],
 )  # fmt: skip
@@ -190,6 +192,15 @@ def test_any_file_is_read_or_refused_at_once(tmp_path_factory, text, kind):
         report = check_file(COUNTING, file)
         assert all(fault.startswith(f"any.{kind}, line ") and "\n" not in fault for fault in report.faults)
     assert time.monotonic() - start < 8
+
+
+def test_many_answers_in_one_line(tmp_path):
+    file = tmp_path / "a.tex"
+    answer = r"\text{strided} &= \frac{(2n-t)(t+1)}{2} \quad\quad\quad \\ "
+    file.write_text(r"\begin{align*} " + answer * 150 + r"\end{align*}", encoding="utf-8")
+    found = check(COUNTING, file)
+    assert len(found) == 150
+    assert all(one.right and one.where == "a.tex, line 1" for one in found)
 
 
 def test_lines_are_those_of_the_file(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Sequence
 
@@ -14,6 +15,8 @@ from regard.lessons.checking.expression import shown as quoted
 from regard.lessons.checking.latex import plain
 from regard.lessons.checking.solving import solved
 from regard.lessons.checking.verdict import Finding, Verdict
+
+GROWTH = re.compile(r"\b(?:O|o|Theta|Omega)\s*[(\[]")
 
 __all__ = ["Answering", "Verdict", "check", "judge"]
 
@@ -138,5 +141,5 @@ def _fitting(left: Sequence[Question], sides: Sequence[str], answer: str, condit
     if not found:
         assert error is not None
         raise error
-    wanted = any("O(" in side or "Omega(" in side for side in sides)
-    return min(found, key=lambda v: (not v.right, (v.question in growths) != wanted, bool(v.read)))
+    growth = any(GROWTH.search(side) for side in sides)
+    return min(found, key=lambda v: (not v.right, (v.question in growths) != growth, bool(v.read)))

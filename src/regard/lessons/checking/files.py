@@ -14,7 +14,6 @@ from pathlib import Path
 from regard.lessons.checking.checker import Answering
 from regard.lessons.checking.equation import named
 from regard.lessons.checking.exercise import Question
-from regard.lessons.checking.expression import LONGEST
 from regard.lessons.checking.verdict import Verdict
 
 SUFFIXES = (".tex", ".md", ".txt")
@@ -22,7 +21,7 @@ OTHERS = (".pdf", ".doc", ".docx", ".odt", ".rtf", ".html", ".ipynb", ".png", ".
 LARGEST = 200_000  # bytes
 MOST = 200  # answers
 GOING_ON = 20  # lines of one answer
-LONGEST_LINE = 2 * LONGEST  # what is cut off would be refused as too long
+LONGEST_LINE = 20_000  # characters
 
 STRUCTURE = re.compile(
     r"\\(documentclass|usepackage|section|subsection|subsubsection|paragraph|title|author|date|maketitle|newpage|"
@@ -87,8 +86,12 @@ def answers(path: Path) -> list[Given]:
         text = _unhidden(text)
         text = re.sub(r"(^|(?<=\s))#.*", "", text, flags=re.MULTILINE)
         text = re.sub(r"^[ \t]*(```|~~~).*$", "", text, flags=re.MULTILINE)
+    lines = text.split("\n")
+    for number, one in enumerate(lines, 1):
+        if len(one) > LONGEST_LINE:
+            raise ValueError(f"{path}, line {number}: more than {LONGEST_LINE:,} characters in a line")
     found: list[Given] = []
-    for line in _whole(text.split("\n")):
+    for line in _whole(lines):
         found += _pieces(line)
         if len(found) > MOST:
             raise ValueError(f"{path}: more than {MOST} answers")
@@ -130,7 +133,7 @@ def _whole(lines: Sequence[str]) -> Iterator[Given]:
     """Lines put together with those that they go on in."""
     start, held, taken = 0, "", 0
     for number, written in enumerate(_untabled(lines), 1):
-        line = STRUCTURE.sub("", re.sub(r"[ \t]+", " ", written[:LONGEST_LINE]))
+        line = STRUCTURE.sub("", re.sub(r"[ \t]+", " ", written))
         bare = re.sub(r"^[\s$]*(?:\\\[)?\s*", "", ENVIRONMENT.sub("", line))
         more = re.match(r"&?\s*=|&", bare) is not None or (
             _open(_stripped(held)) and not NEW.match(_stripped(line))

@@ -29,12 +29,11 @@ SIGN = re.compile(r"\*\*|//|[-+*/^%(),|‖∑\[\]]")
 
 @dataclass(frozen=True)
 class Token:
-    """One sign: its kind (number, name, word, sign, end), its text, and where it stands."""
+    """One sign: its kind (number, name, indexed, word, sign or end), its text, and the value of a number."""
 
     kind: str
     text: str
     value: Fraction = Fraction(0)
-    spaced: bool = False
 
 
 def number_at(text: str, at: int, alone: bool) -> tuple[Fraction, int] | None:
@@ -78,17 +77,15 @@ class Tokens:
         if self.waiting:
             self.token = self.waiting.pop(0)
             return
-        start = self.at
         while self.at < len(self.text) and self.text[self.at].isspace():
             self.at += 1
-        spaced = self.at > start
         if self.at == len(self.text):
             self.token = Token("end", "")
             return
         found = number_at(self.text, self.at, alone=self.arguments == 0)
         if found is not None:
             begin, self.at = self.at, found[1]
-            self.token = Token("number", self.text[begin : self.at], found[0], spaced)
+            self.token = Token("number", self.text[begin : self.at], found[0])
             return
         run = RUN.match(self.text, self.at)
         if run is not None:
@@ -101,7 +98,7 @@ class Tokens:
             strange = self.text[self.at]
             self.fail(STRANGE.get(strange, f"{strange!r} has no meaning here"))
         self.at = sign.end()
-        self.token = Token("sign", {"**": "^", "‖": "|"}.get(sign[0], sign[0]), spaced=spaced)
+        self.token = Token("sign", {"**": "^", "‖": "|"}.get(sign[0], sign[0]))
 
     def _words(self, run: str, indexed: bool = False) -> list[Token]:
         """The pieces of a run of letters; of an indexed one, the last names a family: x of x_[i+1]."""
