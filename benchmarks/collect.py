@@ -17,7 +17,8 @@ import regard.recipes
 from regard.data import Reviews, load, split
 from regard.pattern import Pattern
 from regard.train import load_run, read_recipe
-from regard.train.folder import differences
+from regard.train.changes import differences
+from regard.train.environment import history
 from regard.train.metrics import read_rows
 from regard.train.tasks.text_classes import readable, rows_of
 
@@ -54,7 +55,7 @@ def collect(
 
 
 def _run(folder: Path) -> dict[str, Any]:
-    summary, facts = _json(folder / "summary.json"), _json(folder / "environment.json")
+    summary, (*_, facts) = _json(folder / "summary.json"), history(folder) or [{}]
     kind = _json(folder / "model" / "task.json")["task"]
     config = _json(folder / "model" / "config.json")["config"]
     each = config["context"] if kind == "language" else 1

@@ -14,7 +14,7 @@ PACKAGE = ROOT / "src" / "regard"
 
 # DESIGN.md: imports point to the left only, and siblings on one level do not import each other.
 LEVELS = [
-    {"errors", "shapes"},
+    {"errors", "files", "shapes"},
     {"pattern"},
     {"attention", "recurrence", "sharing"},
     {"layers", "course"},

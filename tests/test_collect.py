@@ -53,7 +53,9 @@ def test_seeds_are_merged_in_the_format_of_the_files_that_are_there(collect, two
 
 def test_tokens_and_texts_have_their_own_units(collect, tmp_path):
     train(language(), tmp_path / "language", device="cpu", quiet=True)
-    evaluate(tmp_path / "language", test=True, device="cpu")
+    with pytest.raises(ValueError, match="play has no test part"):
+        evaluate(tmp_path / "language", test=True, device="cpu")
+    (tmp_path / "language" / "test.json").write_text('{"loss": 1.0}')  # what versions of old wrote
     _, found = collect.collect([tmp_path / "language"])
     summary = json.loads((tmp_path / "language" / "summary.json").read_text(encoding="utf-8"))
     run = found["runs"][0]

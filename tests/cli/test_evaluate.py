@@ -50,6 +50,15 @@ def test_the_zoo(capsys, tmp_path):
     assert "add --test" in capsys.readouterr().err
 
 
+def test_a_corpus_has_no_test_part(tmp_path, capsys):
+    train(small.language(steps=2), tmp_path, quiet=True, device="cpu")
+    assert main(["eval", str(tmp_path), "--test", "--device", "cpu"]) == 2
+    error = capsys.readouterr().err
+    assert error == "error: play has no test part: it is cut into training and validation only\n"
+    assert not (tmp_path / "test.json").exists()
+    assert main(["eval", str(tmp_path), "--device", "cpu"]) == 0
+
+
 def test_no_run(capsys, tmp_path):
     assert main(["eval", str(tmp_path)]) == 2
     assert "holds no run" in capsys.readouterr().err

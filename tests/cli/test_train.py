@@ -18,6 +18,20 @@ def test_it_trains_and_goes_on(tmp_path, capsys):
     assert "going on after step 3" in capsys.readouterr().out
 
 
+def test_it_begins_or_goes_on_by_itself_and_a_new_one_begins_with_it(tmp_path, capsys):
+    out, other = str(tmp_path / "run"), str(tmp_path / "other")
+    for said in ("digits-vit: ", "going on after step 3"):
+        assert main(["train", "digits-vit", "--resume", "auto", "--out", out, *QUICK]) == 0
+        assert said in capsys.readouterr().out
+    assert main(["train", "--resume", "digits-vit", "--out", out, *QUICK]) == 0  # no word of its own
+    capsys.readouterr()
+    assert main(["train", "--resume", "--out", out, "--set", "batch=32", "--device", "cpu"]) == 2
+    assert "another recipe: batch differs" in capsys.readouterr().err
+    words = ["train", "--from", f"{out}:3", "--set", "steps=5", "--set", "batch=32", "--out", other]
+    assert main([*words, "--device", "cpu", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["steps"] == 5
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -27,6 +41,8 @@ def test_it_trains_and_goes_on(tmp_path, capsys):
         (["train", "digits-vit", "--minutes", "0"], "a run must not be empty"),
         (["train", "--resume", "--out", "nowhere"], "nowhere holds no run"),
         (["train", "digits-vit", "--device", "tpu"], "tpu"),
+        (["train", "--from", "nowhere:3", "--out", "new"], "--from must name a run with a checkpoint"),
+        (["train", "digits-vit", "--resume", "--from", "a:3"], "give one of them"),
     ],
 )
 def test_errors_are_one_line(words, message, capsys, tmp_path, monkeypatch):

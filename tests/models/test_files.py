@@ -7,6 +7,7 @@ import struct
 import pytest
 import torch
 
+from regard.files import seal
 from regard.layers import Alibi, CourseBlock, LayerNorm, PostNorm, PreNorm, RMSNorm, Scaled, SwiGLU
 from regard.models import (
     GPT,
@@ -27,7 +28,7 @@ from regard.models import (
     load,
     save,
 )
-from regard.models.files import read_tensors, write_bytes
+from regard.models.files import read_tensors
 from regard.pattern import Causal, Global, Neighbourhood, Strided
 
 SMALL = {"depth": 2, "width": 12, "heads": 3}
@@ -59,6 +60,14 @@ def test_round_trip(kind, config, tmp_path):
         assert torch.equal(a, b), name
         assert b.requires_grad
     assert [path.name for path in tmp_path.iterdir()] == ["m.safetensors"]
+
+
+def test_a_model_that_was_read_is_ready_for_use(tmp_path):
+    model = GPT(GPTConfig(vocab=9, context=8, depth=1, width=8, heads=2, dropout=0.5))
+    save(model, tmp_path / "m.safetensors")
+    found = load(tmp_path / "m.safetensors")
+    assert not any(part.training for part in found.modules())
+    assert load(tmp_path / "m.safetensors", into=model).training  # one that is there keeps its mode
 
 
 def test_load_into_a_model_keeps_its_dtype(tmp_path):
@@ -190,10 +199,13 @@ def test_missing_files_and_foreign_models(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_failed_write_leaves_the_old_file(tmp_path):
-    path = tmp_path / "m"
-    write_bytes(b"old", path)
-    with pytest.raises(TypeError):
-        write_bytes("not bytes", path)
-    assert path.read_bytes() == b"old"
-    assert [one.name for one in tmp_path.iterdir()] == ["m"]
+def test_a_file_with_a_checksum_beside_it_must_be_that_file(tmp_path):
+    model = GPT(GPTConfig(**TEXT))
+    save(model, tmp_path / "m")
+    seal(tmp_path)
+    assert load(tmp_path / "m").config == model.config
+    data = bytearray((tmp_path / "m").read_bytes())
+    data[-2] ^= 1
+    (tmp_path / "m").write_bytes(data)
+    with pytest.raises(ValueError, match=r"m is damaged: it is not what checksums\.json beside it says"):
+        load(tmp_path / "m")

@@ -1,19 +1,43 @@
-"""Small recipes that the tests of training share, and a run in a process of its own."""
+"""Small recipes that the tests of training share, one at least for every kind of task."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
-from regard.data import Augment
+import torch
+
+from regard.data import Augment, Reviews, load
+from regard.data.sets import EMBEDDED
 from regard.layers import PreNorm
-from regard.models import EncoderConfig, GPTConfig, ViTConfig
-from regard.train import AdamW, Characters, ClassifyImages, ClassifyTexts, Language, Muon, Recipe, Words
+from regard.models import EncoderConfig, GPTConfig, GridCompletionConfig, ViTConfig
+from regard.train import (
+    AdamW,
+    BytePairs,
+    Characters,
+    ClassifyImages,
+    ClassifyTexts,
+    CompleteImages,
+    Language,
+    MaskedText,
+    Muon,
+    Recipe,
+    Words,
+)
 
 ROOT = Path(__file__).parents[2]
+FEW = "few-verdicts"
+
+
+def few() -> Reviews:
+    """Some hundred sentences, whose words are learned in no time."""
+    found = load("verdicts")
+    assert isinstance(found, Reviews)
+    parts = [part.take(torch.arange(size)) for part, size in ((found.train, 400), (found.test, 50))]
+    return replace(found, name=FEW, train=parts[0], test=parts[1])
+
+
+EMBEDDED[FEW] = few
 
 
 def images(**changes: object) -> Recipe:
@@ -61,12 +85,12 @@ def texts(**changes: object) -> Recipe:
     recipe = Recipe(
         name="small-texts",
         task=ClassifyTexts(
-            data="verdicts",
+            data=FEW,
             model=EncoderConfig(
                 vocab=1, context=24, depth=1, width=16, heads=2, block=PreNorm(), pool="mean", dropout=0.1
             ),
             tokens=Words(),
-            validation=0.01,
+            validation=0.2,
         ),
         batch=8,
         steps=12,
@@ -77,33 +101,54 @@ def texts(**changes: object) -> Recipe:
     return replace(recipe, **changes)
 
 
-def started(code: str, *words: str, **environment: str) -> subprocess.Popen[str]:
-    """A Python process that runs this code with `small` at hand."""
-    whole = f"import sys, torch; torch.set_num_threads(1); from tests.train import small\n{code}"
-    return subprocess.Popen(
-        [sys.executable, "-c", whole, *words],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        cwd=ROOT,
-        env={**os.environ, "OMP_NUM_THREADS": "1", **environment},
+def masked(**changes: object) -> Recipe:
+    recipe = Recipe(
+        name="small-masked",
+        task=MaskedText(
+            data=FEW,
+            model=EncoderConfig(vocab=1, context=16, depth=1, width=16, heads=2, block=PreNorm()),
+            tokens=BytePairs(300),
+            validation=0.1,
+        ),
+        batch=8,
+        steps=12,
+        validate_every=6,
+        save_every=5,
+        read_every=4,
     )
+    return replace(recipe, **changes)
+
+
+def completion(**changes: object) -> Recipe:
+    task = CompleteImages(data="digits", model=GridCompletionConfig(levels=4, hidden=4, layers=1))
+    recipe = images(name="small-completion", task=task, steps=12, optimizer=AdamW(), ema=None)
+    return replace(recipe, **changes)
+
+
+def two_stages(**changes: object) -> Recipe:
+    """Hidden words first, then classes."""
+    first = masked(steps=8, optimizer=Muon(lr=0.01, adam=AdamW(lr=1e-3)), ema=0.9)
+    task = replace(texts().task, model=replace(first.task.model, pool="mean", dropout=0.1), hide=0.2)
+    return replace(texts(name="small-two-stages", task=task, steps=8, before=first), **changes)
 
 
 def plain(**changes: object) -> Recipe:
     """Images without chance in them, so that processes can share a batch and see the same."""
+    recipe = changed(**changes)
+    task = replace(recipe.task, augment=Augment(classes=10, mean=(0.3,), std=(0.4,)))
+    return replace(recipe, task=task)
+
+
+def changed(**changes: object) -> Recipe:
+    """Images that are moved and mixed, but no dropout: several processes train what one does."""
     recipe = images(batch=24, steps=10, optimizer=AdamW(lr=3e-3), save_every=4)
-    task = replace(
-        recipe.task,
-        model=replace(recipe.task.model, dropout=0.0),
-        augment=Augment(classes=10, mean=(0.3,), std=(0.4,)),
-    )
+    task = replace(recipe.task, model=replace(recipe.task.model, dropout=0.0))
     return replace(recipe, task=task, **changes)
 
 
 def muon(**changes: object) -> Recipe:
     """The same with Muon, whose products of whole matrices meet sharded ones."""
-    return plain(optimizer=Muon(lr=0.01, adam=AdamW(lr=1e-3)), **changes)
+    return changed(optimizer=Muon(lr=0.01, adam=AdamW(lr=1e-3)), **changes)
 
 
 def words(**changes: object) -> Recipe:

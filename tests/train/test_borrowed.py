@@ -11,9 +11,9 @@ import torch
 from regard.cli.main import main
 from regard.models import BERTGRUConfig, BERTGRUSentiment, EncoderConfig, GRUConfig
 from regard.train import AdamW, BytePairs, Linear, evaluate, load_run, predict, read_recipe, train
-from regard.train.checkpoint import last_good
 from regard.train.tasks.borrowed import BorrowedTokenizer, borrow, located
 from tests.train import small
+from tests.train.same import assert_same_run
 
 transformers = pytest.importorskip("transformers")
 UNWANTED = ("pytorch_model.bin", "tf_model.h5", "flax_model.msgpack", "model.onnx")
@@ -114,11 +114,7 @@ def test_gone_on_from_an_older_checkpoint_is_the_same_run(kind, bert, tmp_path):
     copytree(tmp_path / "whole", tmp_path / "part")
     rmtree(tmp_path / "part" / "checkpoints" / "step-000006")
     train(value, tmp_path / "part", quiet=True, device="cpu", resume=True)
-    checkpoints = [last_good(tmp_path / name / "checkpoints")[0] for name in ("whole", "part")]
-    assert [one.step for one in checkpoints] == [6, 6]
-    for part, tensors in checkpoints[0].tensors.items():
-        for name, tensor in tensors.items():
-            assert torch.equal(tensor, checkpoints[1].tensors[part][name]), (part, name)
+    assert_same_run(tmp_path / "whole", tmp_path / "part")
 
 
 def test_a_gru_learns_texts_by_heart(tmp_path):

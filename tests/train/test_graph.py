@@ -6,7 +6,7 @@ import torch
 from regard.train import train
 from regard.train.steps import Step
 from tests.train import small
-from tests.train.test_resume import assert_same_run, record
+from tests.train.same import assert_same_run, record
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 

@@ -7,28 +7,19 @@ from regard.train.pace import Pace, due
 CPU = torch.device("cpu")
 
 
-@pytest.mark.parametrize(("count", "world", "size"), [(10, 1, 4), (10, 2, 3), (7, 3, 5), (1, 2, 2)])
-def test_processes_share_every_epoch_without_overlap_or_loss(count, world, size):
+@pytest.mark.parametrize(("count", "size"), [(10, 4), (10, 6), (7, 15), (1, 4)])
+def test_batches_take_every_epoch_without_overlap_or_loss(count, size):
     stream = Stream(count, lambda epoch: shuffled(count, 0, epoch), CPU)
-    steps = -(-count * 3 // (world * size))
-    whole = [
-        i
-        for step in range(steps)
-        for rank in range(world)
-        for i in stream.part(step, rank, world, size).tolist()
-    ]
+    whole = [i for step in range(-(-count * 3 // size)) for i in stream.batch(step, size).tolist()]
     for epoch in range(3):
         assert sorted(whole[epoch * count : (epoch + 1) * count]) == list(range(count))
-    one = Stream(count, lambda epoch: shuffled(count, 0, epoch), CPU)
-    again = [i for step in range(steps) for i in one.part(step, 0, 1, world * size).tolist()]
-    assert again == whole
 
 
 def test_the_order_is_a_function_of_the_step_alone():
     make = lambda: Stream(9, lambda epoch: shuffled(9, 5, epoch), CPU)  # noqa: E731
     stream = make()
     for step in (7, 0, 100, 3):
-        assert torch.equal(stream.part(step, 0, 1, 4), make().part(step, 0, 1, 4))
+        assert torch.equal(stream.batch(step, 4), make().batch(step, 4))
     assert not torch.equal(shuffled(9, 5, 0), shuffled(9, 5, 1))
     assert not torch.equal(shuffled(9, 5, 0), shuffled(9, 6, 0))
 
@@ -37,13 +28,13 @@ def test_like_lengths_together_and_none_lost():
     lengths = torch.randint(1, 50, (64,), generator=torch.Generator().manual_seed(0))
     plain = Stream(64, lambda epoch: shuffled(64, 0, epoch), CPU)
     near = by_length(plain, lengths, batch=4, pool=8, seed=0)
-    found = [near.part(step, 0, 1, 4) for step in range(16)]
+    found = [near.batch(step, 4) for step in range(16)]
     assert sorted(torch.cat(found).tolist()) == list(range(64))
 
     def padding(parts):
         return sum(int((lengths[part].max() - lengths[part]).sum()) for part in parts)
 
-    assert padding(found) < 0.5 * padding([plain.part(step, 0, 1, 4) for step in range(16)])
+    assert padding(found) < 0.5 * padding([plain.batch(step, 4) for step in range(16)])
 
 
 def test_time_between_readings_is_reckoned():

@@ -109,7 +109,7 @@ def test_hidden_tokens_and_going_on_from_them(tmp_path):
         validation=0.01,
     )
     task = value.build(Setting(CPU, 0))
-    tokens, places, targets = task.prepare(task.batch(0, 0, 1, 400), torch.Generator().manual_seed(0))
+    tokens, places, targets = task.prepare(task.batch(0, 400), torch.Generator().manual_seed(0))
     assert places.shape == targets.shape == (400, 4)
     assert all(len(row.unique()) == 4 for row in places)
     seen = tokens.gather(1, places)
@@ -158,6 +158,19 @@ def test_tokens_read_as_unknown_and_rare_words_that_count_as_unknown():
     assert kept == pytest.approx(0.3, abs=0.05)
     quiet = task.prepare((at,), torch.Generator().manual_seed(1))[0]
     assert not torch.equal(quiet, read)
+
+
+@pytest.mark.parametrize("kind", ["images", "language", "words", "texts", "masked", "completion"])
+def test_only_a_part_that_nothing_was_chosen_by_is_a_test(kind):
+    task = getattr(small, kind)().task.build(Setting(CPU, 0))
+    model = task.model(torch.Generator().manual_seed(0)).eval()
+    assert task.has_test == (kind in ("images", "texts", "completion"))
+    if task.has_test:
+        with torch.no_grad():
+            assert task.test(model)["loss"] != task.validate(model)["loss"]
+    else:
+        with pytest.raises(ValueError, match="has no test part"):
+            task.test(model)
 
 
 def test_unknown_tokens_need_a_tokenizer_that_has_one():

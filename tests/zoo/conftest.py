@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from regard.data import WordTokenizer
+from regard.files import seal
 from regard.models import Encoder, EncoderConfig, GridCompletion, GridCompletionConfig, ViT, ViTConfig, save
 
 
@@ -19,6 +20,7 @@ def write_run(folder, model, description, tokenizer=None):
     (inner / "task.json").write_text(json.dumps(description), encoding="utf-8")
     if tokenizer is not None:
         tokenizer.save(inner)
+    seal(inner)
     return folder
 
 

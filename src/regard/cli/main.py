@@ -24,7 +24,7 @@ from regard.cli.predict import predict
 from regard.cli.runs import runs
 from regard.cli.studio import studio
 from regard.cli.tour import tour
-from regard.cli.train import train
+from regard.cli.train import TrainCommand, train
 
 app = typer.Typer(
     name="regard",
@@ -36,7 +36,7 @@ app = typer.Typer(
 app.command()(draw)
 app.command()(count)
 app.command()(cost)
-app.command()(train)
+app.command(cls=TrainCommand)(train)
 app.command("eval")(evaluate)
 app.command()(predict)
 app.command()(generate)

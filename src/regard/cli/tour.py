@@ -35,7 +35,7 @@ def tour(out: Out = Path("tour"), reuse: Reuse = False, steps: Steps = None, as_
     from regard.cli.page import listed
     from regard.cli.tour_runs import Workshop
     from regard.cli.tour_stops import STOPS, figures, whole_page
-    from regard.train.checkpoint import write_whole
+    from regard.files import write
     from regard.train.progress import duration
 
     console, begun = Console(highlight=False, quiet=as_json), perf_counter()
@@ -50,7 +50,7 @@ def tour(out: Out = Path("tour"), reuse: Reuse = False, steps: Steps = None, as_
                 console.print(part)
     seconds = perf_counter() - begun
     # The page of an earlier tour stays until this one is whole.
-    write_whole(whole_page(shop, sections, seconds).encode(), path)
+    write(path, whole_page(shop, sections, seconds).encode())
     if as_json:
         found = {section.title: section.data for section in sections}
         print_json({"out": str(path), "seconds": round(seconds, 1), "sections": found})

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from regard.cli.options import AsJson, print_json
 
@@ -34,7 +35,20 @@ def train(  # noqa: PLR0913, PLR0917 - each is one option
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FOLDER", help="The run's folder; runs/RECIPE.")
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in FOLDER.")] = False,
+    resume: Annotated[
+        bool,
+        typer.Option("--resume", help="Go on with the run in FOLDER; '--resume auto' may begin it."),
+    ] = False,
+    resume_auto: Annotated[bool, typer.Option("--resume-auto", hidden=True)] = False,
+    origin: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="RUN:STEP",
+            help="Begin a new run with a checkpoint of another, and any --set.",
+            show_default=False,
+        ),
+    ] = None,
     minutes: Annotated[float | None, typer.Option(help="Train for so long.", show_default=False)] = None,
     overfit: Annotated[
         int | None, typer.Option(metavar="N", help="Train on N examples until known by heart.")
@@ -52,10 +66,12 @@ def train(  # noqa: PLR0913, PLR0917 - each is one option
 ) -> None:
     """Train a model by a recipe; what was stopped goes on with --resume, exactly as if it had not been.
 
+    With --resume, steps, epochs or minutes may grow and keep and save_every change; --from is for all else.
+
     Example: regard train digits-vit --set model.depth=3 --out runs/first
     """
     from regard import recipes
-    from regard.train import override, read_recipe
+    from regard.train import override
     from regard.train import train as run
 
     if listed:
@@ -63,21 +79,54 @@ def train(  # noqa: PLR0913, PLR0917 - each is one option
         print_json(found) if as_json else print("\n".join(f"{a:32}{b}" for a, b in found.items()))
         return
     changed = [*(settings or []), *([] if minutes is None else [f"minutes={minutes}"])]
-    if recipe is None:
-        if not resume or out is None:
-            raise ValueError(f"name a RECIPE, or --resume with --out; recipes: {', '.join(recipes.names())}")
-        value = read_recipe(out)
-    else:
-        value = recipes.get(recipe)
-    value = override(value, changed)
+    value = override(recipe_of(recipe, out if resume or resume_auto else None, origin), changed)
     if backbone is not None:
         value = on_backbone(value, backbone)
     if overfit is not None:
         value = replace(value, overfit=overfit)
     folder = Path("runs") / value.name if out is None else out
-    result = run(value, folder, device=device, resume=resume, data_dir=data_dir, quiet=as_json)
+    how: bool | str = "auto" if resume_auto else resume
+    result = run(value, folder, device=device, resume=how, origin=origin, data_dir=data_dir, quiet=as_json)
     if as_json and os.environ.get("RANK", "0") == "0":
         print_json(result.as_dict())
+
+
+class TrainCommand(TyperCommand):
+    """The command with `--resume auto`: `--resume` alone takes no word, so that RECIPE may follow it."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the words of the command line."""
+        return super().parse_args(ctx, auto_as_one(args))
+
+
+def auto_as_one(words: list[str]) -> list[str]:
+    """`--resume auto` as one word.
+
+    >>> auto_as_one(["digits-vit", "--resume", "auto"]), auto_as_one(["--resume", "digits-vit"])
+    (['digits-vit', '--resume-auto'], ['--resume', 'digits-vit'])
+    """
+    out: list[str] = []
+    for word in words:
+        if word == "--resume=auto" or (word == "auto" and out[-1:] == ["--resume"]):
+            out = [*(out[:-1] if word == "auto" else out), "--resume-auto"]
+        else:
+            out.append(word)
+    return out
+
+
+def recipe_of(name: str | None, resumed: Path | None, origin: str | None) -> Recipe:
+    """The recipe of this name, or else of the run that goes on or that a new one begins with."""
+    from regard import recipes
+    from regard.train import read_recipe
+    from regard.train.branch import located
+
+    if name is not None:
+        return recipes.get(name)
+    if origin is not None:
+        return read_recipe(located(origin)[0])
+    if resumed is None:
+        raise ValueError(f"name a RECIPE, or --resume with --out; recipes: {', '.join(recipes.names())}")
+    return read_recipe(resumed)
 
 
 def on_backbone(recipe: Recipe, backbone: str) -> Recipe:

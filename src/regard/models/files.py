@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import torch
 from torch import Tensor, nn
 
 from regard.errors import need
+from regard.files import check, write
 from regard.models.bert_gru import BERTGRUConfig, BERTGRUSentiment
 from regard.models.completion import GridCompletion, GridCompletionConfig
 from regard.models.convnet import ConvNet, ConvNetConfig
@@ -55,10 +55,12 @@ def save(model: nn.Module, path: str | Path) -> None:
 
 
 def load(path: str | Path, into: nn.Module | None = None) -> Any:
-    """Read a model; with `into`, fill a model of the same config instead of making one.
+    """Read a model, in evaluation mode; with `into`, fill a model of the same config and keep its mode.
 
-    Whatever is wrong with the file is one ValueError, and then `into` is as it was.
+    Whatever is wrong with the file is one ValueError, and then `into` is as it was. Where there are checksums
+    beside it (`model/` of a run has them), it must be the file that was written.
     """
+    check(Path(path))
     weights, metadata = read_tensors(Path(path))
     kind, config = _header(metadata.get("regard"), path)
     if into is not None:
@@ -72,7 +74,7 @@ def load(path: str | Path, into: nn.Module | None = None) -> Any:
     with torch.device("meta"):
         model = kind(config)
     place(model, weights, str(path))
-    return model
+    return model.eval()
 
 
 def _header(text: str | None, path: str | Path) -> tuple[Any, Any]:
@@ -107,17 +109,5 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
 
 
 def write_tensors(weights: dict[str, Tensor], path: Path, metadata: dict[str, str]) -> None:
-    """Write a safetensors file under another name, then give it its own."""
-    write_bytes(need("safetensors.torch", "files").save(weights, metadata), path)
-
-
-def write_bytes(data: bytes, path: Path) -> None:
-    """Put a file in place in one step, so that nobody ever sees half of it."""
-    name = path.with_name(f".{path.name}.{uuid4().hex}")
-    try:
-        with name.open("xb") as file:
-            file.write(data)
-        name.replace(path)
-    except BaseException:
-        name.unlink(missing_ok=True)
-        raise
+    """Write a safetensors file in one step, and only when the disk has all of it."""
+    write(path, need("safetensors.torch", "files").save(weights, metadata))

@@ -2,19 +2,21 @@
 
 from regard.train.faults import Stopped
 from regard.train.folder import read_recipe
-from regard.train.loop import Result, train
+from regard.train.loop import Result
 from regard.train.optimizers import AdamW, Muon
 from regard.train.overrides import override
 from regard.train.prediction import Prediction, predict
 from regard.train.recipe import Recipe
-from regard.train.runs import Run, evaluate, list_runs, load_run
+from regard.train.runs import Run, evaluate, held_out, list_runs, load_run
 from regard.train.schedules import Cosine, Linear, Trapezoid
+from regard.train.start import train
 from regard.train.tasks import (
     BytePairs,
     Characters,
     ClassifyImages,
     ClassifyTexts,
     CompleteImages,
+    CourseGPT,
     CourseViT,
     Language,
     MaskedText,
@@ -29,6 +31,7 @@ __all__ = [
     "ClassifyTexts",
     "CompleteImages",
     "Cosine",
+    "CourseGPT",
     "CourseViT",
     "Language",
     "Linear",
@@ -42,6 +45,7 @@ __all__ = [
     "Trapezoid",
     "Words",
     "evaluate",
+    "held_out",
     "list_runs",
     "load_run",
     "override",

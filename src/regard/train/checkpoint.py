@@ -1,31 +1,33 @@
-"""Checkpoints that are whole or absent: written under another name, forced to the disk, then renamed."""
+"""Checkpoints that are whole or absent, every file known by its checksum: made under another name, forced to
+the disk, then renamed.
+"""
 
 from __future__ import annotations
 
 import json
-import os
-import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 from torch import Tensor
 
 from regard.errors import need
+from regard.files import Sums, Unwritten, check_all, place, read_sums, remove, seal, tidy, unfinished, write
 from regard.models.files import read_tensors
 
-PREFIX = "step-"
+PREFIX, ASIDE = "step-", "damaged-"
+STATE = "state.json"
 Tensors = dict[str, dict[str, Tensor]]  # a file's name without ending -> its tensors
+More = Callable[[Path], Sums]  # adds files to a folder and gives the checksums that it knows
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """What was read: the tensors of each file, and the numbers in state.json."""
+    """Where a checkpoint is, and the numbers in its state.json."""
 
     path: Path
-    tensors: Tensors
     state: dict[str, Any]
 
     @property
@@ -33,97 +35,91 @@ class Checkpoint:
         """How many steps were done."""
         return int(self.state["step"])
 
+    def tensors(self) -> Tensors:
+        """The tensors of each file."""
+        return {file.stem: read_tensors(file)[0] for file in sorted(self.path.glob("*.safetensors"))}
 
-def write(
-    folder: Path,
-    step: int,
-    tensors: Tensors,
-    state: dict[str, Any],
-    *,
-    keep: int,
-    more: Callable[[Path], None] | None = None,
+
+def write_checkpoint(
+    folder: Path, step: int, tensors: Tensors, state: dict[str, Any], *, keep: int, more: Sequence[More] = ()
 ) -> Path:
     """Write a checkpoint, drop all but the last `keep`, and give its path; `more` adds files of its own.
 
     Where writing fails, a full disk for one, nothing is left of the attempt and older ones stay.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    path, temporary = folder / f"{PREFIX}{step:06}", folder / f".{uuid4().hex}"
+    path = folder / f"{PREFIX}{step:06}"
+    fresh = unfinished(path)
     try:
-        temporary.mkdir()
+        fresh.mkdir()
+        sums: Sums = {}
         for name, values in tensors.items():
             whole = {key: value.detach().cpu().contiguous() for key, value in values.items()}
-            write_whole(need("safetensors.torch", "files").save(whole), temporary / f"{name}.safetensors")
-        if more is not None:
-            more(temporary)
-        write_whole(json.dumps({"step": step, **state}, indent=1).encode(), temporary / "state.json")
-        _sync_folder(temporary)
-        if path.exists():  # a run that went on from an older checkpoint comes by again
-            path.rename(folder / f".{uuid4().hex}")
-        temporary.rename(path)
-        _sync_folder(folder)
+            data = need("safetensors.torch", "files").save(whole)
+            write(fresh / f"{name}.safetensors", data)
+            sums[f"{name}.safetensors"] = sha256(data).hexdigest()
+        for add in more:
+            sums |= add(fresh)
+        write(fresh / STATE, json.dumps({"step": step, "checksums": True, **state}, indent=1).encode())
+        seal(fresh, sums)
+        place(fresh, path)
+    except OSError as error:
+        remove(fresh)
+        size = sum(x.numel() * x.element_size() for values in tensors.values() for x in values.values())
+        raise Unwritten(error, path, size) from error
     except BaseException:
-        shutil.rmtree(temporary, ignore_errors=True)
+        remove(fresh)
         raise
     for old in numbered(folder)[keep:]:
-        shutil.rmtree(old, ignore_errors=True)
-    for rest in folder.glob(".*"):  # what a crash while writing left behind
-        shutil.rmtree(rest, ignore_errors=True)
+        # Under another name first: half of a checkpoint must not look like one.
+        remove(old.rename(unfinished(old)))
+    tidy(folder)
     return path
 
 
 def numbered(folder: Path) -> list[Path]:
     """The checkpoints of a run, the newest first."""
     found = [path for path in folder.glob(f"{PREFIX}*") if path.name.removeprefix(PREFIX).isdigit()]
-    return sorted(found, key=lambda path: int(path.name.removeprefix(PREFIX)), reverse=True)
+    return sorted(found, key=step_of, reverse=True)
+
+
+def step_of(path: Path) -> int:
+    """The step that a checkpoint's name says.
+
+    >>> step_of(Path("runs/first/checkpoints/step-000400"))
+    400
+    """
+    return int(path.name.removeprefix(PREFIX))
 
 
 def read(path: Path) -> Checkpoint:
-    """Read one checkpoint, or raise a ValueError that says what is wrong with it."""
+    """A checkpoint's state, or a ValueError that says what is wrong with it."""
     try:
-        state = json.loads((path / "state.json").read_text(encoding="utf-8"))
+        state = json.loads((path / STATE).read_text(encoding="utf-8"))
         int(state["step"])
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{path / 'state.json'} cannot be read: {error}") from error
-    tensors = {file.stem: read_tensors(file)[0] for file in sorted(path.glob("*.safetensors"))}
-    return Checkpoint(path, tensors, state)
+        raise ValueError(f"{path / STATE} cannot be read: {error}") from error
+    if state.get("checksums") and read_sums(path) is None:
+        raise ValueError(f"{path} is damaged: its checksums are gone")
+    return Checkpoint(path, state)
 
 
-def last_good(folder: Path) -> tuple[Checkpoint | None, list[str]]:
-    """The newest checkpoint that can be read, and what is wrong with those that cannot."""
-    faults: list[str] = []
-    for path in numbered(folder):
-        try:
-            return read(path), faults
-        except ValueError as error:
-            faults.append(str(error))
-    return None, faults
-
-
-def write_whole(data: bytes, path: Path) -> None:
-    """Put a file in place in one step, and only when the disk has all of it."""
-    temporary = path.with_name(f".{path.name}.{uuid4().hex}")
+def fault_of(path: Path, share: int = 0, of: int = 1) -> str | None:
+    """What is wrong with a checkpoint, or None; several processes may look at a share of its files each."""
     try:
-        with temporary.open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+        found, sums = read(path), read_sums(path)
+        if sums is None:  # one of old: that it can be read is all that can be known
+            found.tensors()
+        else:
+            check_all(path, sorted(sums)[share::of])
+    except ValueError as error:
+        return str(error)
+    return None
 
 
-def write_json(value: Any, path: Path) -> None:
-    """JSON for people and machines, whole or not at all."""
-    write_whole((json.dumps(value, indent=1, ensure_ascii=False) + "\n").encode(), path)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make names in a folder survive a power cut, where the system can."""
-    if hasattr(os, "O_DIRECTORY"):
-        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+def set_aside(path: Path) -> Path:
+    """Give a damaged checkpoint a name under which it neither is taken up nor counts as one to keep."""
+    number = 1
+    while (other := path.with_name(f"{ASIDE}{path.name}-{number}")).exists():
+        number += 1
+    return path.rename(other)

@@ -6,22 +6,19 @@ Start them with `torchrun --nproc-per-node N -m regard train …`; torchrun tell
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 from torch.distributed.tensor import DTensor
 
-from regard.train import checkpoint
-from regard.train.checkpoint import Tensors
-from regard.train.optimizers import Optimizer
+from regard.train.faults import Stopped
 
-SHARDS = "shards"
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -79,6 +76,22 @@ class Team:
             return nullcontext()
         return whole.no_sync()
 
+    def share(self, batches: Iterable[T]) -> Iterator[tuple[int, T]]:
+        """This process's batches of those that all score together, each with how often it counts: once.
+
+        Where they do not come out even, the last one is scored again for company and counts 0 times: with
+        sharded weights, a model answers only when it is asked in all processes.
+
+        >>> [list(Team(rank, 2).share("abc")) for rank in (0, 1)]
+        [[(1, 'a'), (1, 'c')], [(1, 'b'), (0, 'c')]]
+        """
+        number, batch = -1, None
+        for number, batch in enumerate(batches):
+            if number % self.world == self.rank:
+                yield 1, batch
+        if batch is not None and number % self.world < self.rank:
+            yield 0, batch
+
     def sum(self, x: Tensor) -> None:
         """Add up a tensor over all processes, in place."""
         if self.world > 1:
@@ -89,23 +102,36 @@ class Team:
         found = torch.nn.utils.get_total_norm(list(grads))
         return found.full_tensor() if isinstance(found, DTensor) else found
 
-    def agree(self, value: float) -> float:
-        """The leader's number, for all."""
+    def gathered(self, value: T) -> list[T]:
+        """What each process has to say, told to all."""
         if self.world == 1:
-            return value
-        device = "cuda" if dist.get_backend() == "nccl" else "cpu"
-        x = torch.tensor([value], dtype=torch.float64, device=device)
-        dist.broadcast(x, 0)
-        return float(x)
+            return [value]
+        out: list[Any] = [None] * self.world
+        dist.all_gather_object(out, value)
+        return out
 
-    def any(self, flag: bool) -> bool:
-        """Whether it holds for one process at least."""
-        if self.world == 1:
-            return flag
-        device = "cuda" if dist.get_backend() == "nccl" else "cpu"
-        x = torch.tensor([float(flag)], device=device)
-        dist.all_reduce(x)
-        return float(x) > 0
+    def together(self, work: Callable[[], T]) -> T:
+        """What the work of this process gives; where one process fails, all end with its cause."""
+        fault: Exception | None = None
+        try:
+            out = work()
+        except Exception as error:
+            if self.world == 1:
+                raise
+            fault = error
+        faults = self.gathered(None if fault is None else (isinstance(fault, OSError), str(fault)))
+        if fault is not None:
+            raise fault
+        for rank, found in enumerate(faults):
+            if found is not None:
+                kind = OSError if found[0] else Stopped
+                raise kind(f"process {rank} of {self.world}: {found[1]}")
+        return out
+
+    def led(self, work: Callable[[], T]) -> T:
+        """What the leader's work gives, told to all, as is its fault."""
+        done = self.together(lambda: work() if self.leads else None)
+        return self.gathered(done)[0]  # type: ignore[return-value]
 
     def wait(self) -> None:
         """Until all processes are here."""
@@ -116,6 +142,9 @@ class Team:
         """End the group."""
         if self.world > 1 and dist.is_initialized():
             dist.destroy_process_group()
+
+
+ALONE = Team()
 
 
 def join(device: torch.device, sharding: str) -> Team:
@@ -138,51 +167,6 @@ def lost(error: RuntimeError) -> bool:
 def local(x: Tensor) -> Tensor:
     """The part of a sharded tensor that this process holds; any other tensor as it is."""
     return x.to_local() if isinstance(x, DTensor) else x
-
-
-def write_together(
-    team: Team, folder: Path, step: int, tensors: Tensors, state: dict[str, Any], *, keep: int
-) -> None:
-    """Write a checkpoint: the leader alone, or every process its own shards and the leader the rest."""
-    more = None
-    if team.shards:
-        import torch.distributed.checkpoint as dcp
-
-        waiting = folder.with_name(f".{SHARDS}")  # all write here; the leader moves it into the checkpoint
-        dcp.save(flat(tensors), checkpoint_id=waiting)
-        tensors, more = {}, lambda path: _move(waiting, path / SHARDS)
-    try:
-        if team.leads:
-            checkpoint.write(folder, step, tensors, state, keep=keep, more=more)
-    finally:
-        team.wait()  # whatever came of it, all go on together
-
-
-def read_together(path: Path, team: Team, tensors: Tensors, optimizer: Optimizer, model: nn.Module) -> None:
-    """Fill model, averages and optimiser from shards that any number of processes wrote."""
-    import torch.distributed.checkpoint as dcp
-
-    if not (path / SHARDS).exists():
-        raise ValueError(f"{path} was written without sharding; resume with sharding=replicate")
-    if not team.shards:
-        raise ValueError(f"{path} was written in shards; resume with torchrun and sharding=shard")
-    if not tensors["optimizer"]:
-        tensors = {**tensors, "optimizer": optimizer.empty_state()}
-    dcp.load(flat(tensors), checkpoint_id=path / SHARDS)  # in place
-    optimizer.load(tensors["optimizer"])
-    model.load_state_dict(tensors["model"])
-
-
-def flat(tensors: Tensors) -> dict[str, Tensor]:
-    """All tensors under one name each."""
-    return {f"{part}/{name}": x for part, values in tensors.items() for name, x in values.items()}
-
-
-def _move(source: Path, target: Path) -> None:
-    for file in source.iterdir():
-        with file.open("rb") as handle:
-            os.fsync(handle.fileno())
-    source.rename(target)
 
 
 def whole_weights(model: nn.Module) -> dict[str, Tensor]:

@@ -34,6 +34,12 @@ class Averages:
         torch._foreach_mul_(averages, kept)
         torch._foreach_add_(averages, torch._foreach_mul(list(self.model.parameters()), 1 - kept))
 
+    @torch.no_grad()
+    def begin_again(self) -> None:
+        """Forget the past: the averages are the weights as they are."""
+        for name, weight in self.model.named_parameters():
+            self.tensors[name].copy_(weight)
+
     @contextmanager
     def swapped(self) -> Iterator[nn.Module]:
         """The model with the averages as its weights, for as long as the block lasts."""

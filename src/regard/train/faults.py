@@ -58,13 +58,29 @@ def how_to_go_on(folder: Path) -> str:
     return f"regard train --resume --out {folder}"
 
 
+def diverged(
+    fault: str, step: int, indices: list[int], folder: Path, checkpoints: list[Path], lr: float
+) -> Stopped:
+    """What to say when the numbers went wrong at a step."""
+    where, command = "there is no checkpoint yet", "begin again with it"
+    if checkpoints:
+        where = f"the last good checkpoint is {checkpoints[0]}"
+        number = int(checkpoints[0].name.rpartition("-")[2])
+        command = f"go on from there with: regard train --from {folder}:{number} --out {folder}-lower"
+    return Stopped(
+        f"{fault} at step {step:,}, batch {numbers(indices)}; {where}; a lower learning rate or a longer "
+        f"warm-up usually helps: {command} --set optimizer.lr={lr / 3:.2g}"
+    )
+
+
 def out_of_memory(device: torch.device, batch: int, accumulate: int) -> Stopped:
     """What to say when the device is full."""
     size = torch.cuda.get_device_properties(device).total_memory / 2**30 if device.type == "cuda" else None
     where = "memory" if size is None else f"the {size:.0f} GiB of {torch.cuda.get_device_name(device)}"
     return Stopped(
         f"out of memory: batch={batch} in {accumulate} part(s) does not fit {where}; "
-        f"add --set accumulate={2 * accumulate} (the same training in smaller parts) or a smaller batch"
+        f"add --set accumulate={2 * accumulate} (the same batch in smaller parts; only dropout draws anew) "
+        f"or a smaller batch"
     )
 
 

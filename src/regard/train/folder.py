@@ -1,47 +1,77 @@
-"""A run's folder: what is in it, how it begins, and how its best model is kept for use."""
+"""A run's folder: what is in it, how it begins and goes on, and how its best model is kept for use."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import fields
+import os
+import shutil
 from pathlib import Path
 from typing import Any
 
 from torch import nn
 
+from regard.files import SUMS, Sums, place, read_sums, remove, seal, sync, unfinished, write_json
 from regard.models import save
 from regard.models.parts import fields_of
-from regard.train.checkpoint import numbered, write_json
+from regard.train.changes import changed, differences, recipe_digest
+from regard.train.checkpoint import numbered, read
+from regard.train.environment import history
 from regard.train.recipe import Recipe
 from regard.train.task import Task
 from regard.train.written import from_data, to_data
 
-RECIPE, BEST, SUMMARY, ENVIRONMENT = "recipe.json", "best.json", "summary.json", "environment.json"
-CHECKPOINTS, MODEL = "checkpoints", "model"
+RECIPE, SUMMARY, TEST = "recipe.json", "summary.json", "test.json"
+CHECKPOINTS, MODEL, BEST, BEFORE = "checkpoints", "model", "best", "before"
 
 
-def begin(folder: Path, recipe: Recipe, resume: bool) -> None:
-    """Make the folder of a new run, or check that a run to go on with is this one."""
+def goes_on(folder: Path, recipe: Recipe, resume: bool | str) -> bool:
+    """Whether a run goes on in this folder or a new one begins; a ValueError where what was asked cannot be.
+
+    With `resume="auto"` it goes on where there is one.
+    """
     there = (folder / RECIPE).exists()
-    if resume:
-        if not there:
-            raise ValueError(f"there is no run to resume in {folder}: it has no {RECIPE}")
-        if differing := differences(read_recipe(folder), recipe):
-            raise ValueError(f"{folder} holds a run with another recipe: {', '.join(differing)} differ")
-        return
+    if resume is True and not there:
+        raise ValueError(f"there is no run to resume in {folder}: it has no {RECIPE}")
+    if there and resume:
+        old = read_recipe(folder)
+        changed(folder, old, recipe)
+        _check_by_hand(folder, old)
+        return True
     if there and numbered(folder / CHECKPOINTS):
         raise ValueError(
             f"{folder} holds a run already; add --resume to go on with it, or choose another --out"
         )
-    folder.mkdir(parents=True, exist_ok=True)
-    write_json(to_data(recipe), folder / RECIPE)
+    return False
+
+
+def _check_by_hand(folder: Path, recipe: Recipe) -> None:
+    """Raise where recipe.json is neither what a start of this run wrote nor what a checkpoint was made by."""
+    try:
+        known = {entry["recipe"] for entry in history(folder) if "recipe" in entry}
+    except ValueError:
+        return  # the history is damaged, which is said when it begins anew
+    if not known or recipe_digest(_json(folder / RECIPE)) in known:
+        return
+    made_by = []
+    for path in numbered(folder / CHECKPOINTS):
+        try:
+            made_by.append(from_data(read(path).state["recipe"]))
+        except (ValueError, KeyError):
+            continue
+    if recipe in made_by:
+        return
+    which = f" ({', '.join(differences(made_by[0], recipe))})" if made_by else ""
+    raise ValueError(
+        f"{folder / RECIPE} was changed since the run was started{which}: put it back as it was, "
+        f"or begin a new run from a checkpoint: regard train --from {folder} --set … --out ANOTHER"
+    )
 
 
 def read_recipe(folder: Path) -> Recipe:
     """The recipe of a run."""
     path = folder / RECIPE
     try:
-        found = from_data(json.loads(path.read_text(encoding="utf-8")))
+        found = from_data(_json(path))
     except FileNotFoundError as error:
         raise ValueError(f"{folder} holds no run: it has no {RECIPE}") from error
     except (OSError, ValueError) as error:
@@ -51,34 +81,62 @@ def read_recipe(folder: Path) -> Recipe:
     return found
 
 
-def differences(a: Any, b: Any, path: str = "") -> list[str]:
-    """The fields in which two values of a recipe differ.
+def write_recipe(folder: Path, recipe: Recipe) -> None:
+    """Write down the recipe of a run."""
+    write_json(folder / RECIPE, to_data(recipe))
 
-    >>> one = Recipe(name="x", task=None, batch=1, steps=1)
-    >>> differences(one, Recipe(name="x", task=None, batch=2, steps=1))
-    ['batch']
-    """
-    if a == b:
-        return []
-    if type(a) is not type(b) or not hasattr(a, "__dataclass_fields__"):
-        return [path]
-    return [
-        name
-        for field in fields(a)
-        for name in differences(
-            getattr(a, field.name), getattr(b, field.name), f"{path}.{field.name}".lstrip(".")
-        )
-    ]
+
+def _json(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
 
 
 def keep_model(folder: Path, task: Task, model: nn.Module, step: int, scores: dict[str, float]) -> None:
-    """Put the model that validated best into `model/`, with all that using it takes."""
+    """Put the model that validated best into `model/` with all that using it takes, whole or not at all."""
     target = folder / MODEL
-    target.mkdir(exist_ok=True)
-    usable = task.export(model)
-    save(usable, target / "model.safetensors")
-    config = {"model": type(usable).__name__, "config": fields_of(usable.config)}
-    write_json(config, target / "config.json")
-    task.save(target)
-    write_json({**task.describe(), "step": step, "scores": scores}, target / "task.json")
-    write_json({"step": step, "scores": scores}, folder / BEST)
+    fresh = unfinished(target)
+    try:
+        fresh.mkdir()
+        usable = task.export(model)
+        save(usable, fresh / "model.safetensors")
+        config = {"model": type(usable).__name__, "config": fields_of(usable.config)}
+        write_json(fresh / "config.json", config)
+        task.save(fresh)
+        write_json(fresh / "task.json", {**task.describe(), "step": step, "scores": scores})
+        seal(fresh)
+        place(fresh, target)
+    except BaseException:
+        remove(fresh)
+        raise
+    (folder / TEST).unlink(missing_ok=True)  # it was the score of a model that is no longer here
+
+
+def best_into(folder: Path, checkpoint: Path) -> Sums:
+    """Put the best model so far into a checkpoint, by links where there can be, and give its checksums."""
+    sums = read_sums(folder / MODEL)
+    if sums is None:  # a run that was begun before models had checksums
+        return {}
+    copy_files(folder / MODEL, checkpoint / BEST, [*sums, SUMS])
+    return {f"{BEST}/{name}": found for name, found in sums.items()}
+
+
+def best_from(checkpoint: Path, folder: Path) -> None:
+    """Put the best model of a checkpoint in its place: what is there may be of steps that come again."""
+    sums = read_sums(checkpoint / BEST)
+    if sums is None:
+        return
+    fresh = unfinished(folder / MODEL)
+    copy_files(checkpoint / BEST, fresh, [*sums, SUMS])
+    place(fresh, folder / MODEL)
+
+
+def copy_files(source: Path, target: Path, names: list[str]) -> None:
+    """Put files into a new folder: the same ones by another name, or copies where there are no such links."""
+    for name in names:
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
+        try:
+            os.link(source / name, target / name)
+        except OSError:
+            shutil.copyfile(source / name, target / name)
+            with (target / name).open("rb+") as file:
+                os.fsync(file.fileno())
+    sync(target)

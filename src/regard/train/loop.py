@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-from dataclasses import asdict, dataclass, replace
+from contextlib import nullcontext, suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,19 +11,21 @@ import torch
 from torch import Tensor
 
 from regard.data.draws import generator, seed_of
-from regard.train import checkpoint, distributed
+from regard.files import write_json
+from regard.train import saving, telling
+from regard.train.checkpoint import numbered
 from regard.train.curves import draw_curves
+from regard.train.distributed import Team, whole_weights
 from regard.train.ema import Averages, share_kept
-from regard.train.environment import environment
-from regard.train.faults import Interrupt, Stopped, Watch, how_to_go_on, numbers, out_of_memory
-from regard.train.folder import CHECKPOINTS, ENVIRONMENT, MODEL, SUMMARY, begin, keep_model
+from regard.train.faults import Interrupt, Stopped, Watch, diverged, how_to_go_on
+from regard.train.folder import CHECKPOINTS, SUMMARY, keep_model
 from regard.train.hardware import peak, training_flops
 from regard.train.metrics import Metrics
 from regard.train.pace import Pace, Stopwatch, due
-from regard.train.progress import duration, progress, rate
+from regard.train.progress import Progress
 from regard.train.recipe import Recipe
 from regard.train.steps import Batch, Step
-from regard.train.switches import chosen_compile, chosen_device, switched, uses_bfloat16
+from regard.train.switches import chosen_compile, uses_bfloat16
 from regard.train.task import Setting, Task
 
 MEMORISING = 25  # steps between two looks at whether a few examples are known by heart
@@ -47,77 +49,17 @@ class Result:
         return asdict(self)
 
 
-def train(
-    recipe: Recipe,
-    folder: str | Path,
-    *,
-    device: str | torch.device | None = None,
-    resume: bool = False,
-    data_dir: str | Path | None = None,
-    quiet: bool = False,
-) -> Result:
-    """Train by a recipe in a folder of its own; with `resume`, go on from its last checkpoint."""
-    folder, place = Path(folder), chosen_device(device)
-    data = None if data_dir is None else Path(data_dir)
-    team = distributed.join(place, recipe.sharding)
-    try:
-        if team.leads:
-            begin(folder, recipe, resume)
-        team.wait()
-        if recipe.before is not None:
-            recipe = _after(recipe, folder, device=device, resume=resume, data_dir=data_dir, quiet=quiet)
-        with switched(recipe, place):
-            return Training(recipe, folder, place, team, resume, data, quiet or not team.leads).run()
-    except torch.OutOfMemoryError as error:
-        raise out_of_memory(place, recipe.batch, recipe.accumulate) from error
-    except RuntimeError as error:
-        if "can't allocate memory" in str(error):
-            raise out_of_memory(place, recipe.batch, recipe.accumulate) from error
-        if team.world > 1 and distributed.lost(error):
-            first = str(error).splitlines()[0]
-            raise Stopped(
-                f"process {team.rank} of {team.world} lost the others ({first}); start all of them again "
-                f"with --resume --out {folder} to go on from the last checkpoint"
-            ) from error
-        raise
-    finally:
-        team.leave()
-
-
-def _after(recipe: Recipe, folder: Path, *, resume: bool, **how: Any) -> Recipe:
-    """Train what comes first, unless that is done; then this recipe starts from its model."""
-    assert recipe.before is not None
-    first = folder / "before"
-    if not (first / SUMMARY).exists():
-        train(recipe.before, first, resume=resume and (first / "recipe.json").exists(), **how)
-    return replace(recipe, before=None, task=replace(recipe.task, start=str(first / MODEL)))
-
-
 class Training:
-    """One run in this process."""
+    """One run in this process; `known` is its recipe as written down, without the folder of a first stage."""
 
     def __init__(
-        self,
-        recipe: Recipe,
-        folder: Path,
-        device: torch.device,
-        team: distributed.Team,
-        resume: bool,
-        data_dir: Path | None,
-        quiet: bool,
+        self, recipe: Recipe, known: Recipe, folder: Path, setting: Setting, team: Team, bar: Progress
     ) -> None:
-        self.recipe, self.folder, self.device, self.team = recipe, folder, device, team
-        parts = recipe.accumulate * team.world
-        if recipe.batch % parts:
-            raise ValueError(
-                f"batch must be divisible by accumulate × processes, got batch={recipe.batch}, "
-                f"accumulate={recipe.accumulate}, processes={team.world}"
-            )
-        self.part = recipe.batch // parts
+        self.recipe, self.known, self.folder, self.team, self.bar = recipe, known, folder, team, bar
+        self.device = device = setting.device
         self.clock = Stopwatch()
         self.clock.turn("setup")
-        self.bar = progress(recipe.name, quiet=quiet)
-        self.task: Task = recipe.task.build(Setting(device, recipe.seed, data_dir, recipe.overfit))
+        self.task: Task = team.together(lambda: recipe.task.build(setting))
         model = self.task.model(generator(recipe.seed, "weights"))
         self.parameters = sum(weight.numel() for weight in model.parameters())
         self.model = team.place(model, device).train()
@@ -126,87 +68,94 @@ class Training:
         seconds = None if recipe.minutes is None else 60.0 * recipe.minutes
         self.pace = Pace(recipe.steps_for(self.task.examples), seconds)
         self.watch, self.interrupt = Watch(), Interrupt()
-        self.done, self.saved, self.validated = 0, -1, -1
+        self.done, self.validated, self.saved = 0, -1, (-1, -1)
         self.rows: list[tuple[Tensor, float]] = []
         self.best: dict[str, Any] | None = None
-        self.memorised, self.speed = False, 0.0
-        if resume:
-            self._restore()
+        self.memorised, self.leaving, self.speed = False, False, 0.0
+        self.metrics: Metrics | None = None
+        self.step: Step | None = None
+        config = getattr(model, "config", None)
+        tokens = self.task.per_example if self.task.unit == "tokens" else None
+        self.peak = peak(device, uses_bfloat16(recipe, device))
+        self.flops = None if self.peak is None else training_flops(config, tokens)
+
+    def run(self) -> Result:
+        """Train to the end, or until told to stop."""
+        recipe = self.recipe
+        # After a checkpoint was taken up: what is compiled and wrapped knows tensors by their place.
         self.step = Step(
             self.task,
             self.model,
             self.optimizer,
             self.averages,
-            clip=recipe.clip,
-            bfloat16=uses_bfloat16(recipe, device),
-            compile=chosen_compile(recipe, device, team.world),
-            team=team,
+            recipe=recipe,
+            bfloat16=uses_bfloat16(recipe, self.device),
+            compile=chosen_compile(recipe, self.device, self.team.world),
+            team=self.team,
         )
-        self.peak = peak(device, self.step.bfloat16)
-        tokens = self.task.per_example if self.task.unit == "tokens" else None
-        config = getattr(model, "config", None)
-        self.flops = None if self.peak is None else training_flops(config, tokens)
-        self.metrics = Metrics(folder, self.done) if team.leads else None
-
-    def run(self) -> Result:
-        """Train to the end, or until told to stop."""
-        recipe = self.recipe
-        if self.team.leads:
-            checkpoint.write_json(environment(self.device, self.team.world), self.folder / ENVIRONMENT)
-        self.bar.say(self._opening())
+        self.bar.say(telling.opening(self))
         try:
+            self.team.led(self._open_record)
             self.step.warm_up(self._batch(self.done))
             self.clock.turn("training")
             with self.interrupt.listening():
-                while not self.pace.over(self.done) and not self.memorised:
+                while not self.over():
                     self._one()
-                    every = MEMORISING if recipe.overfit and recipe.validate_every is None else None
-                    if _divides(every or recipe.validate_every, self.done):
+                    if self.over() or _divides(self._validate_every(), self.done):
                         self._validate()
-                    if self.done % recipe.save_every == 0:
-                        self._save()
-                    if self.interrupt.asked and self.team.world == 1:
+                    if self.over() or self.done % recipe.save_every == 0:
+                        saving.save(self, last=self.over())
+                    if self.leaving or (self.interrupt.asked and self.team.world == 1):
                         self._leave()
-                if self.rows:
-                    self._read()
                 if self.validated != self.done:
                     self._validate()
-                self._save(last=True)
+                saving.save(self, last=True)
             return self._finish()
         finally:
             self.clock.turn(None)
-            self.bar.close()
             if self.metrics is not None:
-                self.metrics.close()
+                with suppress(OSError):  # rows that found no room belong to steps that will be taken again
+                    self.metrics.close()
+
+    def _open_record(self) -> None:
+        self.metrics = Metrics(self.folder, self.done, self.validated)
+
+    def over(self) -> bool:
+        """Whether there is nothing more to train."""
+        return self.memorised or self.pace.over(self.done)
+
+    def _validate_every(self) -> int | None:
+        if self.recipe.overfit and self.recipe.validate_every is None:
+            return MEMORISING
+        return self.recipe.validate_every
 
     def _one(self) -> None:
         """One step, its learning rate and its chance from the step's number."""
         recipe, step = self.recipe, self.done
+        assert self.step is not None
         multiplier = recipe.schedule.at(self.pace.middle(step))
         kept = 0.0 if recipe.ema is None else share_kept(recipe.ema, step)
-        seed = seed_of(recipe.seed, "step", step, self.team.rank)
+        seed = seed_of(recipe.seed, "step", step, 0)
         self.step(self._batch(step), multiplier=multiplier, kept=kept, seed=seed)
         self.rows.append((self.step.row.clone(), multiplier))
         self.done += 1
         if due(self.done, recipe.read_every):
-            self._read()
+            self.read()
 
-    def _batch(self, step: int) -> list[Batch]:
-        """The parts of a step's batch that are this process's."""
-        first = step * self.recipe.accumulate
-        return [
-            self.task.batch(first + i, self.team.rank, self.team.world, self.part)
-            for i in range(self.recipe.accumulate)
-        ]
+    def _batch(self, step: int) -> Batch:
+        return self.task.batch(step, self.recipe.batch)
 
-    def _read(self) -> None:
+    def read(self) -> None:
         """Wait for the device, judge and record the steps since the last reading, and look at the clock."""
+        if not self.rows:
+            return
         values = torch.stack([row for row, _ in self.rows]).tolist()
         first = self.done - len(values)
         used = self.clock.read("training")
         if self.metrics is not None:
             used = self.metrics.replayed.get(self.done, used)
-        used = self.team.agree(used)
+        told = self.team.gathered((used, self.interrupt.asked))
+        used, self.leaving = told[0][0], any(asked for _, asked in told) and self.team.world > 1
         self.clock.seconds["training"] = used
         for i, ((loss, norm), (_, multiplier)) in enumerate(zip(values, self.rows, strict=True)):
             if fault := self.watch.fault(loss, norm):
@@ -215,114 +164,74 @@ class Training:
                 clock = {"seconds": used} if first + i + 1 == self.done else {}
                 lr = self.recipe.optimizer.lr * multiplier
                 self.metrics.add("train", first + i + 1, loss=loss, lr=lr, norm=norm, **clock)
-        if self.metrics is not None:
-            self.metrics.flush()
+        self._record()
         since = used - self.pace.used
         if since > 0 and self.done > self.pace.step:
             self.speed = (self.done - self.pace.step) * self.recipe.batch / since
         self.pace.mark(self.done, used)
         self.rows = []
-        self.bar.show(min(1.0, self.pace.share(self.done)), self._parts(values[-1][0]))
-        if self.team.world > 1 and self.team.any(self.interrupt.asked):
-            self._leave()
+        self.bar.show(min(1.0, self.pace.share(self.done)), telling.parts(self, values[-1][0]))
+
+    def _record(self) -> None:
+        """Write the rows that wait; a full disk makes them wait longer, and the run goes on."""
+        try:
+            if self.metrics is not None:
+                self.metrics.flush()
+        except OSError as error:
+            self.bar.say(f"step {self.done:,}: the record waits: {error}")
 
     def _validate(self) -> None:
         """Score the model (its averages, where there are some), show what it does, keep it if it is best."""
-        if self.rows:
-            self._read()
+        self.read()
+        assert self.step is not None
         self.clock.turn("validation")
         swapped = nullcontext() if self.averages is None else self.averages.swapped()
         self.model.eval()
         with swapped, self.step.autocast():
-            scores = self.task.validate(self.model)
-            shown = "" if self.team.shards or not self.team.leads else self.task.show(self.model)
+            scores = self.task.validate(self.model, self.team)
             score = next(iter(scores.values()))
             sign = 1 if self.task.better == "max" else -1
-            if self.best is None or sign * score > sign * next(iter(self.best["scores"].values())):
-                self.best = {"step": self.done, "scores": scores}
-                model = self._whole()
-                if self.team.leads:
-                    keep_model(self.folder, self.task, model, self.done, scores)
+            best = self.best is None or sign * score > sign * next(iter(self.best["scores"].values()))
+            whole = self._whole() if best else self.model
+            shown = self.team.led(lambda: self._shown(whole if best else None, scores))
         self.model.train()
+        if best:
+            self.best = {"step": self.done, "scores": scores}
         self.validated = self.done
         if self.metrics is not None:
             self.metrics.add("validation", self.done, **scores, sample=shown)
+        self._record()
         listed = "  ".join(f"{name} {value:.4f}" for name, value in scores.items())
-        self.bar.say(f"step {self.done:,}: {listed}\n{_indented(shown)}")
+        self.bar.say(f"step {self.done:,}: {listed}\n{telling.indented(shown)}")
         self.memorised = self.recipe.overfit is not None and self.task.memorised(scores)
         self.clock.turn("training")
+
+    def _shown(self, best: torch.nn.Module | None, scores: dict[str, float]) -> str:
+        """Keep the model if it is the best, and give a sample of what it does; sharded ones cannot sample."""
+        if best is not None:
+            try:
+                keep_model(self.folder, self.task, best, self.done, scores)
+            except OSError as error:
+                raise Stopped(
+                    f"the best model could not be kept: {error}; make room, then {how_to_go_on(self.folder)}"
+                ) from error
+        return "" if self.team.shards else self.task.show(self.model)
 
     def _whole(self) -> torch.nn.Module:
         """The model with all its weights in this process."""
         if not self.team.shards:
             return self.model
         whole = self.task.model(generator(self.recipe.seed, "weights"))
-        whole.load_state_dict(distributed.whole_weights(self.model))
+        whole.load_state_dict(whole_weights(self.model))
         return whole
 
-    def _save(self, last: bool = False) -> None:
-        """Write a checkpoint; a full disk costs this one and not the run."""
-        if self.saved == self.done:
-            return
-        if self.rows:
-            self._read()
-        self.clock.turn("validation")
-        state = {
-            "seconds": {name: value for name, value in self.clock.seconds.items() if name != "setup"},
-            "pace": {"step": self.pace.step, "used": self.pace.used},
-            "best": self.best,
-            "start": self.watch.start,
-            "world": self.team.world,
-        }
-        tensors = self._tensors()
-        try:
-            if self.metrics is not None:
-                self.metrics.flush(hard=True)
-            distributed.write_together(
-                self.team, self.folder / CHECKPOINTS, self.done, tensors, state, keep=self.recipe.keep
-            )
-            self.saved = self.done
-        except OSError as error:
-            if last:
-                raise Stopped(f"the last checkpoint could not be written: {error}") from error
-            self.bar.say(f"step {self.done:,}: no checkpoint, the one before stays: {error}")
-        self.clock.turn("training")
-
-    def _tensors(self) -> dict[str, dict[str, Tensor]]:
-        found = {"model": dict(self.model.state_dict()), "optimizer": self.optimizer.state()}
-        return found if self.averages is None else {**found, "averages": self.averages.tensors}
-
-    def _restore(self) -> None:
-        """Take up the last good checkpoint; without one, begin at the beginning."""
-        found, faults = checkpoint.last_good(self.folder / CHECKPOINTS)
-        for fault in faults:
-            self.bar.say(f"passed over: {fault}")
-        if found is None:
-            return
-        if self.team.shards or (found.path / distributed.SHARDS).exists():
-            distributed.read_together(found.path, self.team, self._tensors(), self.optimizer, self.model)
-        else:
-            self.model.load_state_dict(found.tensors["model"])
-            self.optimizer.load(found.tensors["optimizer"])
-            for name, tensor in ({} if self.averages is None else self.averages.tensors).items():
-                tensor.copy_(found.tensors["averages"][name])
-        self.done = self.saved = found.step
-        self.pace.mark(**found.state["pace"])
-        self.best, self.watch.start = found.state["best"], found.state["start"]
-        self.clock.seconds.update(found.state["seconds"])
-        self.bar.say(f"going on after step {self.done:,}")
-
     def _diverged(self, step: int, fault: str) -> Stopped:
-        good = checkpoint.numbered(self.folder / CHECKPOINTS)
-        where = f"the last good checkpoint is {good[0]}" if good else "there is no checkpoint yet"
-        indices = [int(i) for part in self._batch(step) for i in part[0].flatten().tolist()]
-        return Stopped(
-            f"{fault} at step {step + 1:,}, batch {numbers(indices)}; {where}; "
-            f"a lower --set optimizer.lr or a longer warm-up usually helps"
-        )
+        indices = [int(i) for i in self._batch(step)[0].flatten().tolist()]
+        good = numbered(self.folder / CHECKPOINTS)
+        return diverged(fault, step + 1, indices, self.folder, good, self.recipe.optimizer.lr)
 
     def _leave(self) -> None:
-        self._save(last=True)
+        saving.save(self, last=True)
         self.bar.say(f"stopped after step {self.done:,}, saved; go on with: {how_to_go_on(self.folder)}")
         raise KeyboardInterrupt
 
@@ -341,52 +250,21 @@ class Training:
             speed,
             self.parameters,
         )
-        if self.team.leads:
-            assert self.metrics is not None
-            self.metrics.flush()
-            checkpoint.write_json(result.as_dict(), self.folder / SUMMARY)
-            draw_curves(self.folder)
-        self.bar.say(self._closing(result))
+        self.team.led(lambda: self._summed_up(result))
+        self.bar.say(telling.closing(self, result))
         return result
 
-    def _opening(self) -> str:
-        where = torch.cuda.get_device_name(self.device) if self.device.type == "cuda" else "CPU"
-        team = "" if self.team.world == 1 else f", {self.team.world} processes"
-        return (
-            f"{self.recipe.name}: {self.parameters:,} parameters, {self.task.examples:,} examples, "
-            f"batch {self.recipe.batch:,}, on {where}{team}, in {self.folder}"
-        )
-
-    def _parts(self, loss: float) -> dict[str, str]:
-        left = self.pace.left(self.done)
-        parts = {"step": f"{self.done:,}", "loss": f"{loss:.4f}"}
-        if self.best is not None:
-            name, score = next(iter(self.best["scores"].items()))
-            parts[f"best {name}"] = f"{score:.4f}"
-        parts["at"] = rate(self.speed * self.task.per_example, self.task.unit)
-        if (share := self._share_of_peak()) is not None:
-            parts["of peak"] = f"{share:.0%}"
-        return parts if left is None else {**parts, "left": duration(left)}
-
-    def _share_of_peak(self) -> float | None:
-        """The exact operations per second over what the device can do, where both are known."""
-        if self.peak is None or self.flops is None:
-            return None
-        return self.flops * self.speed / (self.peak * self.team.world)
-
-    def _closing(self, result: Result) -> str:
-        scores = "  ".join(f"{name} {value:.4f}" for name, value in result.scores.items())
-        times = ", ".join(f"{name} {duration(value)}" for name, value in result.seconds.items())
-        speed = rate(result.examples_per_second * self.task.per_example, self.task.unit)
-        return (
-            f"best at step {result.best_step:,} of {result.steps:,}: {scores}\n"
-            f"{times}; {speed}\nnext: regard eval {self.folder} --test"
-        )
+    def _summed_up(self, result: Result) -> None:
+        try:
+            if self.metrics is not None:
+                self.metrics.flush(hard=True)
+            write_json(self.folder / SUMMARY, result.as_dict())
+            draw_curves(self.folder)
+        except OSError as error:
+            raise Stopped(
+                f"the run is trained, but not summed up: {error}; make room, then {how_to_go_on(self.folder)}"
+            ) from error
 
 
 def _divides(every: int | None, step: int) -> bool:
     return every is not None and step % every == 0
-
-
-def _indented(text: str) -> str:
-    return "\n".join(f"    {line}" for line in text.splitlines())

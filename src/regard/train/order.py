@@ -49,10 +49,9 @@ class Stream:
         ]
         return parts[0] if len(parts) == 1 else torch.cat(parts)
 
-    def part(self, step: int, rank: int, world: int, size: int) -> Tensor:
-        """What one of `world` processes takes of a step's batch, `size` items: together they take it all."""
-        start = (step * world + rank) * size
-        return self.take(start, start + size)
+    def batch(self, step: int, size: int) -> Tensor:
+        """The items of a step."""
+        return self.take(step * size, (step + 1) * size)
 
     def _epoch(self, epoch: int) -> Tensor:
         if epoch not in self._kept:

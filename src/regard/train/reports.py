@@ -13,11 +13,11 @@ from torch import Tensor, nn
 from regard.data import Augment, Images, Reviews, load, split
 from regard.data.embedded.pairs import PairScore, score_pairs
 from regard.data.tokenizers import Tokenizer
+from regard.files import write_json
 from regard.probe.report import WORST, Report, judge
-from regard.train.checkpoint import write_json
-from regard.train.folder import RECIPE, read_recipe
+from regard.train.folder import RECIPE, TEST, read_recipe
 from regard.train.recipe import Recipe
-from regard.train.runs import TEST, Run
+from regard.train.runs import Run
 from regard.train.tasks.text_classes import readable, rows_of
 from regard.train.tasks.tokens import Table, segments_of
 
@@ -53,7 +53,7 @@ def report(
         out = judge(text_logits(run, texts), part.labels, found.classes, shown=texts, worst=worst)
         out = replace(out, pairs=pair_scores(run))
     if test and recipe is not None:
-        write_json(out.scores, run.folder / TEST)
+        write_json(run.folder / TEST, out.scores)
     return replace(out, name=run.folder.name, data=found.name, part="test" if test else "validation")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,16 +11,16 @@ from typing import Any
 import torch
 from torch import nn
 
-from regard.data import load_tokenizer
+from regard.data import Images, Pictures, load_tokenizer, split
+from regard.data import load as load_data
 from regard.data.tokenizers import Tokenizer
+from regard.files import check_all, find_folder, read_sums, write_json
 from regard.models import load
-from regard.train.checkpoint import numbered, write_json
-from regard.train.folder import BEST, CHECKPOINTS, MODEL, RECIPE, SUMMARY, read_recipe
+from regard.train.checkpoint import numbered, step_of
+from regard.train.folder import BEFORE, CHECKPOINTS, MODEL, RECIPE, SUMMARY, TEST, read_recipe
 from regard.train.recipe import Recipe
 from regard.train.switches import chosen_device
 from regard.train.task import Setting
-
-TEST = "test.json"
 
 
 @dataclass(frozen=True)
@@ -36,20 +37,47 @@ class Run:
 
 
 def load_run(folder: str | Path, *, device: str | torch.device = "cpu") -> Run:
-    """The best model of a run, ready for use; `folder` may also be a folder of such a model itself."""
+    """The best model of a run, ready for use; `folder` may also be a folder of such a model itself.
+
+    Every file is checked against the checksums that training wrote beside it.
+    """
     folder = Path(folder)
-    inner = folder / MODEL if (folder / MODEL).is_dir() else folder
+    inner = find_folder(folder / MODEL)
+    inner = inner if inner.is_dir() else folder
     if not (inner / "model.safetensors").exists():
         if (folder / RECIPE).exists():
             raise ValueError(f"{folder} has no model yet: a run keeps one at its first validation")
         raise ValueError(f"{folder} holds no run: it has neither {RECIPE} nor a model")
-    try:
-        description = json.loads((inner / "task.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise ValueError(f"{inner / 'task.json'} cannot be read: {error}") from error
+    description, tokenizer = _use(inner)
     model = load(inner / "model.safetensors").to(device).eval()
-    tokenizer = load_tokenizer(inner) if (inner / "tokenizer.json").exists() else None
     return Run(folder, model, description, tokenizer)
+
+
+def held_out(run: Run, count: int | None = None, *, data_dir: str | Path | None = None) -> Pictures:
+    """The pictures that the training of a run for images held out, or the first of them."""
+    kind, name = run.description["task"], run.description["data"]
+    if kind not in ("images", "completion"):
+        raise ValueError(f"held-out pictures need a run for images or completion, got one for {kind}")
+    share = run.description.get("validation")
+    if share is None:  # a run of before this was written down
+        share = read_recipe(run.folder).task.validation
+    found = load_data(name, folder=data_dir)
+    assert isinstance(found, Images)
+    _, held = split(len(found.train), share, seed=0)
+    return found.train.take(held[:count])
+
+
+def _use(folder: Path) -> tuple[dict[str, Any], Tokenizer | None]:
+    """What using a model takes besides its weights, every file of it checked."""
+    sums = read_sums(folder)
+    if sums is None:
+        warnings.warn(f"{folder} was written without checksums: damage to it cannot be noticed", stacklevel=3)
+    check_all(folder, [name for name in sums or () if name != "model.safetensors"])  # `load` checks that one
+    try:
+        description = json.loads((folder / "task.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{folder / 'task.json'} cannot be read: {error}") from error
+    return description, load_tokenizer(folder) if (folder / "tokenizer.json").exists() else None
 
 
 @torch.no_grad()
@@ -74,7 +102,7 @@ def evaluate(
     task = value.build(Setting(place, recipe.seed, data, recipe.overfit))
     scores = task.test(run.model) if test else task.validate(run.model)
     if test:
-        write_json(scores, folder / TEST)
+        write_json(folder / TEST, scores)
     return scores
 
 
@@ -100,7 +128,7 @@ def list_runs(parent: str | Path) -> list[Entry]:
     parent = Path(parent)
     if not parent.is_dir():
         raise ValueError(f"{parent} is no folder; runs are in the folder given to `regard train --out`")
-    places = [path.parent for path in sorted(parent.glob(f"**/{RECIPE}")) if path.parent.name != "before"]
+    places = [path.parent for path in sorted(parent.glob(f"**/{RECIPE}")) if path.parent.name != BEFORE]
     return [_entry(place) for place in places]
 
 
@@ -109,10 +137,10 @@ def _entry(folder: Path) -> Entry:
         recipe: Recipe | None = read_recipe(folder)
     except ValueError:
         recipe = None
-    summary, best = _json(folder / SUMMARY), _json(folder / BEST)
-    found = numbered(folder / CHECKPOINTS)
-    steps = int(found[0].name.split("-")[1]) if found else 0
-    state = "finished" if summary else "stopped" if found else "no checkpoint"
+    summary, best = _json(folder / SUMMARY), _json(find_folder(folder / MODEL) / "task.json")
+    there = numbered(folder / CHECKPOINTS)
+    steps = step_of(there[0]) if there else 0
+    state = "finished" if summary else "stopped" if there else "no checkpoint"
     seconds = summary.get("seconds", {}).get("training")
     return Entry(
         str(folder),
@@ -121,13 +149,18 @@ def _entry(folder: Path) -> Entry:
         int(summary.get("steps", steps)),
         None if seconds is None else seconds / 60,
         best.get("scores", {}),
-        _json(folder / TEST),
+        tested(folder, best),
     )
+
+
+def tested(folder: Path, description: dict[str, Any]) -> dict[str, float]:
+    """The scores on the test part that a run recorded; those of old of a corpus were its validation again."""
+    return {} if description.get("task") in ("language", "masked") else _json(folder / TEST)
 
 
 def _json(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        value = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return value if isinstance(value, dict) else {}

@@ -12,9 +12,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from regard.data.draws import seed_of
 from regard.train.distributed import Team, local
 from regard.train.ema import Averages
 from regard.train.optimizers import Optimizer
+from regard.train.recipe import Recipe
 from regard.train.task import Task
 
 Batch = tuple[Tensor, ...]
@@ -34,7 +36,11 @@ class Objective(nn.Module):
 
 
 class Step:
-    """The step of one run; after each call `row` holds (loss, norm of the gradient), on the device."""
+    """The step of one run; after each call `row` holds (loss, norm of the gradient), on the device.
+
+    Every process gathers and draws for the whole batch, whose rows it then shares with the others and with
+    its own `accumulate` parts: what an example looks like does not depend on who takes it.
+    """
 
     def __init__(
         self,
@@ -43,13 +49,14 @@ class Step:
         optimizer: Optimizer,
         averages: Averages | None,
         *,
-        clip: float | None,
+        recipe: Recipe,
         bfloat16: bool,
         compile: str,
         team: Team,
     ) -> None:
         self.task, self.model, self.optimizer, self.averages = task, model, optimizer, averages
-        self.clip, self.bfloat16, self.team, self.mode = clip, bfloat16, team, compile
+        self.clip, self.bfloat16, self.team, self.mode = recipe.clip, bfloat16, team, compile
+        self.batch, self.parts = recipe.batch, recipe.accumulate
         self.device = next(model.parameters()).device
         self.generator = torch.Generator(self.device)
         self.multiplier = torch.ones((), device=self.device)
@@ -61,22 +68,21 @@ class Step:
             objective = torch.compile(objective, dynamic=False if compile == "graph" else None)
         self.objective = objective
         self.graph: torch.cuda.CUDAGraph | None = None
-        self.places: list[Batch] = []
+        self.place: Batch = ()
 
-    def __call__(self, parts: list[Batch], *, multiplier: float, kept: float, seed: int) -> None:
-        """Train on the parts of one batch; everything random comes from `seed`."""
+    def __call__(self, batch: Batch, *, multiplier: float, kept: float, seed: int) -> None:
+        """Train on one batch, the same in all processes; everything random comes from `seed`."""
         self._seed(seed)
         self.multiplier.fill_(multiplier)
         self.kept.fill_(kept)
         if self.mode != "graph":
-            self._body(parts)
+            self._body(batch)
             return
         if self.graph is None:
-            self.capture(parts)
+            self.capture(batch)
             self._seed(seed)
-        for place, part in zip(self.places, parts, strict=True):
-            for old, new in zip(place, part, strict=True):
-                old.copy_(new)
+        for old, new in zip(self.place, batch, strict=True):
+            old.copy_(new)
         assert self.graph is not None
         self.graph.replay()
 
@@ -84,51 +90,63 @@ class Step:
         """bfloat16 for products, where asked for."""
         return torch.autocast(self.device.type, torch.bfloat16) if self.bfloat16 else nullcontext()
 
-    def warm_up(self, parts: list[Batch]) -> None:
+    def warm_up(self, batch: Batch) -> None:
         """Compile and capture ahead of the first step, without training."""
         if self.mode == "graph":
-            self.capture(parts)
+            self.capture(batch)
         elif self.mode == "compile":
             before = self._snapshot()
             self._seed(0)
-            self._body(parts)
+            self._body(batch)
             self._restore(before)
 
-    def capture(self, parts: list[Batch]) -> None:
+    def capture(self, batch: Batch) -> None:
         """Record the whole step as one CUDA graph, and leave weights and optimiser as they were."""
         before = self._snapshot()
-        self.places = [tuple(tensor.clone() for tensor in part) for part in parts]
+        self.place = tuple(tensor.clone() for tensor in batch)
         side = torch.cuda.Stream(self.device)
         side.wait_stream(torch.cuda.current_stream(self.device))
         with torch.cuda.stream(side):
             for _ in range(WARM_UPS):  # lets libraries and the compiler allocate what they keep
-                self._body(self.places)
+                self._body(self.place)
         torch.cuda.current_stream(self.device).wait_stream(side)
         torch.cuda.synchronize(self.device)
         self.optimizer.zero_grad()
         graph = torch.cuda.CUDAGraph()
         graph.register_generator_state(self.generator)
         with torch.cuda.graph(graph):
-            self._body(self.places)
+            self._body(self.place)
         torch.cuda.synchronize(self.device)
         self.graph = graph
         self._restore(before)
 
     def _seed(self, seed: int) -> None:
         self.generator.manual_seed(seed)
+        # What a batch looks like comes from the seed, the same in all processes; dropout is each one's own.
+        self.own = seed if self.team.leads else seed_of(seed, "process", self.team.rank)
         if self.mode != "none":
             # Compiled code takes no generator as an argument and draws from the device's own.
-            torch.manual_seed(seed)
+            torch.manual_seed(self.own)
 
-    def _body(self, parts: list[Batch]) -> None:
+    def _rows(self, inputs: Batch, part: int) -> Batch:
+        """The rows of the batch that are this process's in one part, after those that come ahead of them."""
+        size = self.batch // (self.parts * self.team.world)
+        if size == self.batch:
+            return inputs
+        first = (part * self.team.world + self.team.rank) * size
+        return tuple(x[first : first + size + len(x) - self.batch] for x in inputs)
+
+    def _body(self, batch: Batch) -> None:
         self.optimizer.zero_grad()
         sums = torch.zeros(2, device=self.device)  # of losses, of targets
+        inputs = self.task.prepare(batch, self.generator)
+        if not self.team.leads:
+            self.generator.manual_seed(self.own)
         generator = self.generator if self.mode == "none" else None
-        for i, part in enumerate(parts):
-            inputs = self.task.prepare(part, self.generator)
-            with self.team.gathering(self.objective, last=i == len(parts) - 1):
+        for i in range(self.parts):
+            with self.team.gathering(self.objective, last=i == self.parts - 1):
                 with self.autocast():
-                    total, count = self.objective(inputs, generator)
+                    total, count = self.objective(self._rows(inputs, i), generator)
                 total.backward()
             sums += torch.stack([total.detach().float(), count.detach().float()])
         self.team.sum(sums)

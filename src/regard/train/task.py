@@ -9,6 +9,8 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor, nn
 
+from regard.train.distributed import ALONE, Team
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -24,34 +26,41 @@ class Task(Protocol):
     """Data and loss of one kind of training; built from the frozen value in a recipe by `build(setting)`.
 
     A batch is a pure function of the step; `prepare` and `loss` draw from one generator and wait for nothing,
-    so that a CUDA graph can hold them. `loss` gives the sum over targets and their number, since a mean
-    over parts of a batch is no mean over the batch.
+    so that a CUDA graph can hold them. `prepare` sees the whole batch of all processes; the rows that it
+    gives are then shared out, so `loss` sees some of them. It gives the sum over targets and their number,
+    since a mean over parts of a batch is no mean over the batch.
     """
 
     better: str  # "max" or "min": which validation score is the better one
     unit: str  # what is counted per second: images, tokens or texts
     per_example: int  # units in one example
     examples: int  # how many training examples there are
+    has_test: bool  # whether there is a part that neither training nor any choice has seen
+    fingerprint: str  # of the data as this task sees them
 
     def model(self, generator: torch.Generator) -> nn.Module:
         """A new model, on the CPU."""
 
-    def batch(self, step: int, rank: int, world: int, size: int) -> tuple[Tensor, ...]:
-        """What identifies this process's examples of a step: small tensors on the device."""
+    def batch(self, step: int, size: int) -> tuple[Tensor, ...]:
+        """What identifies the examples of a step: small tensors on the device."""
 
     def prepare(self, batch: tuple[Tensor, ...], generator: torch.Generator) -> tuple[Tensor, ...]:
-        """The examples themselves, gathered and augmented on the device."""
+        """The examples themselves, gathered on the device, and their chance: a row for each in every tensor.
+
+        Where the loss of a row needs rows ahead of it, as many stand before the first as it needs, and
+        `loss` leaves them out.
+        """
 
     def loss(
         self, model: nn.Module, inputs: tuple[Tensor, ...], generator: torch.Generator | None
     ) -> tuple[Tensor, Tensor]:
         """The sum of the losses and how many there are."""
 
-    def validate(self, model: nn.Module) -> dict[str, float]:
-        """Scores on the validation part; the first one counts."""
+    def validate(self, model: nn.Module, team: Team = ALONE) -> dict[str, float]:
+        """Scores on the validation part, which the processes of a team share out; the first one counts."""
 
     def test(self, model: nn.Module) -> dict[str, float]:
-        """Scores on the test part, for the final figure alone."""
+        """Scores on the test part, for the final figure alone; a ValueError where there is none."""
 
     def show(self, model: nn.Module) -> str:
         """Samples or example predictions, for people."""

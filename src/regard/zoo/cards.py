@@ -9,12 +9,15 @@ from typing import Any
 
 from regard.cost import price
 from regard.train import Run, read_recipe
+from regard.train.environment import history
+from regard.train.runs import tested
 
 
 def written(run: Run, name: str, dtype: str) -> str:
     """The card in Markdown; what a run did not record is left out rather than guessed."""
-    facts = recorded(run, "environment.json")
-    summary, test = recorded(run, "summary.json"), recorded(run, "test.json")
+    starts = history(run.folder)
+    facts = starts[-1] if starts else {}
+    summary, test = recorded(run, "summary.json"), tested(run.folder, run.description)
     count = sum(weight.numel() for weight in run.model.parameters())
     rows: list[tuple[str, str]] = [
         ("model", f"{type(run.model).__name__}, {count:,} parameters, stored as {dtype}"),

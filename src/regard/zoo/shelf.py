@@ -5,26 +5,45 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import threading
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from hashlib import sha256
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 from uuid import uuid4
 
 import torch
 
 from regard.data import load_tokenizer
+from regard.files import SUMS, check, check_all, seal, write, write_json
 from regard.models.files import MODELS, read_tensors, write_tensors
 from regard.models.parts import build, fields_of
 from regard.models.weights import place
 from regard.train import Run, load_run
-from regard.zoo.cards import recorded, written
+from regard.train.runs import tested
+from regard.zoo.cards import written
 from regard.zoo.quantise import grow, shrink
 
 WEIGHTS = Path(__file__).parent / "weights"
 MOST_BYTES = 25_000_000  # of the whole zoo: a package that downloads in seconds
 TOKENIZER = "tokenizer.json"
+TURNS = threading.RLock()
+
+Given = ParamSpec("Given")
+Found = TypeVar("Found")
+
+
+def in_turn(work: Callable[Given, Found]) -> Callable[Given, Found]:
+    """The same for one thread at a time: while a model is replaced, its folder is not there for a moment."""
+
+    @wraps(work)
+    def one(*given: Given.args, **more: Given.kwargs) -> Found:
+        with TURNS:
+            return work(*given, **more)
+
+    return one
 
 
 @dataclass(frozen=True)
@@ -53,6 +72,7 @@ def names(folder: Path | None = None) -> tuple[str, ...]:
                         if not path.parent.name.startswith(".")))  # fmt: skip
 
 
+@in_turn
 def load(name: str, folder: Path | None = None) -> Entry:
     """A model of the zoo in float32 and evaluation mode, on the CPU.
 
@@ -62,15 +82,20 @@ def load(name: str, folder: Path | None = None) -> Entry:
     ValueError: the zoo has no model 'vit-cifar11'...
     """
     path = _find(name, folder)
-    name, config, task = path.name, _object(path / "config.json"), _object(path / "task.json")
-    if sha256(_read(path / "model.safetensors", name)).hexdigest() != config.get("sha256"):
-        raise ValueError(f"zoo:{name} is damaged: model.safetensors is not the file that was added; "
-                         "install regard again")  # fmt: skip
+    name = path.name
+    try:
+        whole = check_all(path)
+    except ValueError as error:
+        raise ValueError(f"zoo:{name} is damaged: {error}; install regard again") from error
+    if not whole:
+        raise ValueError(f"zoo:{name} is damaged: it has no {SUMS}; install regard again")
+    config, task = _object(path / "config.json"), _object(path / "task.json")
     weights, _ = read_tensors(path / "model.safetensors")
     try:
         config_kind, kind = MODELS[config["model"]]
+        built = build(config_kind, config["config"])
         with torch.device("meta"):
-            model = kind(build(config_kind, config["config"]))
+            model = kind(built)
         place(model, grow(weights), f"zoo:{name}")
     except KeyError as error:
         raise ValueError(f"zoo:{name} is damaged: config.json has no or an unknown {error}") from error
@@ -78,6 +103,7 @@ def load(name: str, folder: Path | None = None) -> Entry:
     return Entry(path, model.eval(), task, tokenizer, name, card(name, folder))
 
 
+@in_turn
 def card(name: str, folder: Path | None = None) -> str:
     """A model's card: data, command, seed, score, cost."""
     return _read(_find(name, folder) / "card.md", name).decode("utf-8")
@@ -98,11 +124,12 @@ def add(
     check_name(name)
     run = load_run(run_folder)
     text = written(run, name, dtype) if card is None else card
-    if test := recorded(run, "test.json"):
+    if test := tested(run.folder, run.description):
         run = replace(run, description={**run.description, "test": test})
     return put(run, name, text, dtype=dtype, folder=folder)
 
 
+@in_turn
 def put(
     run: Run,
     name: str,
@@ -111,7 +138,10 @@ def put(
     dtype: str = "bfloat16",
     folder: Path | None = None,
 ) -> Entry:
-    """Put a model into the zoo as config.json, model.safetensors, task.json, card.md and its tokenizer."""
+    """Put a model into the zoo as config.json, model.safetensors, task.json, card.md and its tokenizer.
+
+    `checksums.json` beside them knows every file, and `load` takes no other.
+    """
     check_name(name)
     model: Any = run.model
     kind = type(model).__name__
@@ -129,14 +159,13 @@ def put(
             "model": kind,
             "config": fields_of(model.config),
             "dtype": dtype,
-            "sha256": sha256((fresh / "model.safetensors").read_bytes()).hexdigest(),
         }
         for file, value in (("config.json", config), ("task.json", run.description)):
-            text = json.dumps(value, indent=1, ensure_ascii=False) + "\n"
-            (fresh / file).write_text(text, encoding="utf-8")
-        (fresh / "card.md").write_text(card.strip() + "\n", encoding="utf-8")
+            write_json(fresh / file, value)
+        write(fresh / "card.md", f"{card.strip()}\n".encode())
         if run.tokenizer is not None:
             run.tokenizer.save(fresh)
+        seal(fresh)
         total = size(folder) - (size(path) if path.exists() else 0)  # `fresh` is inside already
         if total > MOST_BYTES:
             raise ValueError(f"the zoo may hold {MOST_BYTES:,} bytes, with {name!r} it would hold {total:,}")
@@ -151,6 +180,7 @@ def put(
     return load(name, folder)
 
 
+@in_turn
 def size(folder: Path | None = None) -> int:
     """The bytes of all files under a folder, of the whole zoo unless given."""
     folder = WEIGHTS if folder is None else folder
@@ -192,6 +222,9 @@ def _object(path: Path) -> dict[str, Any]:
 
 def _read(path: Path, name: str) -> bytes:
     try:
+        check(path)
         return path.read_bytes()
+    except ValueError as error:
+        raise ValueError(f"zoo:{name} is damaged: {error}; install regard again") from error
     except OSError as error:
         raise ValueError(f"zoo:{name} is damaged: {path.name}: {error.strerror}") from error

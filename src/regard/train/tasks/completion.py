@@ -12,6 +12,8 @@ from torch import Tensor, nn
 from regard.data import Images, load, split
 from regard.models import GridCompletion, GridCompletionConfig
 from regard.train.checks import check_shares
+from regard.train.distributed import ALONE, Team
+from regard.train.fingerprint import fingerprint
 from regard.train.order import Stream, shuffled
 from regard.train.task import Setting
 
@@ -37,7 +39,7 @@ class CompleteImages:
 class CompletionTask:
     """Images of few levels on the device."""
 
-    better, unit, per_example = "min", "images", 1
+    better, unit, per_example, has_test = "min", "images", 1, True
 
     def __init__(self, spec: CompleteImages, setting: Setting) -> None:
         found = load(spec.data, folder=setting.data_dir)
@@ -51,7 +53,7 @@ class CompletionTask:
             learn = held = learn[: setting.overfit]
         self.learn, self.held = whole[learn].to(self.device), whole[held].to(self.device)
         self.kept_test = (found.test.images[:, 0].long() * levels // 256).to(torch.uint8)
-        self.examples = len(self.learn)
+        self.examples, self.fingerprint = len(self.learn), fingerprint(found)
         self.stream = Stream(
             self.examples, lambda epoch: shuffled(self.examples, setting.seed, epoch), self.device
         )
@@ -60,9 +62,9 @@ class CompletionTask:
         """A new completion model."""
         return GridCompletion(self.spec.model, generator=generator)
 
-    def batch(self, step: int, rank: int, world: int, size: int) -> tuple[Tensor, ...]:
+    def batch(self, step: int, size: int) -> tuple[Tensor, ...]:
         """The numbers of the images."""
-        return (self.stream.part(step, rank, world, size),)
+        return (self.stream.batch(step, size),)
 
     def prepare(self, batch: tuple[Tensor, ...], generator: torch.Generator) -> tuple[Tensor, ...]:
         """The images (B, rows, cols)."""
@@ -78,19 +80,20 @@ class CompletionTask:
         total = nn.functional.cross_entropy(logits.flatten(0, 2), images.flatten(), reduction="sum")
         return total, torch.ones_like(total) * images.numel()
 
-    def validate(self, model: nn.Module) -> dict[str, float]:
+    def validate(self, model: nn.Module, team: Team = ALONE) -> dict[str, float]:
         """Loss in nats per pixel on the held-out part."""
-        return self._score(model, self.held)
+        return self._score(model, self.held, team)
 
     def test(self, model: nn.Module) -> dict[str, float]:
         """Loss in nats per pixel on the test set."""
         return self._score(model, self.kept_test.to(self.device))
 
     @torch.no_grad()
-    def _score(self, model: nn.Module, images: Tensor) -> dict[str, float]:
+    def _score(self, model: nn.Module, images: Tensor, team: Team = ALONE) -> dict[str, float]:
         sums = torch.zeros(2, dtype=torch.float64, device=self.device)
-        for part in images.split(250):
-            sums += torch.stack(self.loss(model, (part.long(),), None)).double()
+        for counts, part in team.share(images.split(250)):
+            sums += counts * torch.stack(self.loss(model, (part.long(),), None)).double()
+        team.sum(sums)
         return {"loss": float(sums[0] / sums[1])}
 
     @torch.no_grad()
@@ -115,6 +118,7 @@ class CompletionTask:
         return {
             "task": "completion",
             "data": self.spec.data,
+            "validation": self.spec.validation,
             "levels": self.spec.model.levels,
             "image": list(self.learn.shape[1:]),
         }

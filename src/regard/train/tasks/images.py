@@ -15,6 +15,8 @@ from regard.data.augment import Draws
 from regard.models import ConvNetConfig, GridRNNConfig, MLPConfig, ViTConfig
 from regard.sharing.sizes import pair
 from regard.train.checks import check_shares
+from regard.train.distributed import ALONE, Team
+from regard.train.fingerprint import fingerprint
 from regard.train.order import Stream, shuffled
 from regard.train.task import Setting
 from regard.train.tasks.building import build, call, usable
@@ -44,7 +46,7 @@ class ClassifyImages:
 class ImageTask:
     """Images on the device, and the order in which they come."""
 
-    better, unit, per_example = "max", "images", 1
+    better, unit, per_example, has_test = "max", "images", 1, True
 
     def __init__(self, spec: ClassifyImages, setting: Setting) -> None:
         found = load(spec.data, folder=setting.data_dir)
@@ -60,7 +62,7 @@ class ImageTask:
             self.augment, self.smoothing = plain(spec.augment), 0.0
         self.learn, self.held = _on(found.train, learn, self.device), _on(found.train, held, self.device)
         self.kept_test = found.test
-        self.examples = len(self.learn)
+        self.examples, self.fingerprint = len(self.learn), fingerprint(found)
         self.stream = Stream(
             self.examples, lambda epoch: shuffled(self.examples, setting.seed, epoch), self.device
         )
@@ -69,41 +71,54 @@ class ImageTask:
         """A new classifier."""
         return build(self.spec.model, generator)
 
-    def batch(self, step: int, rank: int, world: int, size: int) -> tuple[Tensor, ...]:
+    def batch(self, step: int, size: int) -> tuple[Tensor, ...]:
         """The numbers of the pictures."""
-        return (self.stream.part(step, rank, world, size),)
+        return (self.stream.batch(step, size),)
 
     def prepare(self, batch: tuple[Tensor, ...], generator: torch.Generator) -> tuple[Tensor, ...]:
-        """The pictures, their labels, and all the chance of their augmentation."""
+        """The pictures, their labels, and all the chance of their augmentation (B,18).
+
+        Where pictures are mixed, each with the one before it, the last one stands before the first too.
+        """
         (at,) = batch
-        draws = self.augment.draw(len(at), self.device, generator)
-        return self.learn.images[at], self.learn.labels[at], torch.stack(draws)
+        draws = torch.stack(self.augment.draw(len(at), self.device, generator), 1)
+        if self._mixes:
+            at, draws = torch.cat([at[-1:], at]), torch.cat([draws[-1:], draws])
+        return self.learn.images[at], self.learn.labels[at], draws
+
+    @property
+    def _mixes(self) -> bool:
+        return bool(self.augment.mixup or self.augment.cutmix)
 
     def loss(
         self, model: nn.Module, inputs: tuple[Tensor, ...], generator: torch.Generator | None
     ) -> tuple[Tensor, Tensor]:
         """The sum of cross-entropies with the mixed and smoothed targets, and how many there are."""
         images, labels, draws = inputs
-        x, targets = self.augment.apply(images, labels, Draws(*draws))
+        x, targets = self.augment.apply(images, labels, Draws(*draws.unbind(1)))
+        if self._mixes:  # the first came along for the second
+            x, targets = x[1:], targets[1:]
         logits = call(model, x, generator).float()
         total = cross_entropy(logits, targets, label_smoothing=self.smoothing, reduction="sum")
-        return total, torch.ones_like(total) * len(labels)
+        return total, torch.ones_like(total) * len(targets)
 
-    def validate(self, model: nn.Module) -> dict[str, float]:
+    def validate(self, model: nn.Module, team: Team = ALONE) -> dict[str, float]:
         """Accuracy and loss on the held-out part of the training set."""
-        return self._score(model, self.held)
+        return self._score(model, self.held, team)
 
     def test(self, model: nn.Module) -> dict[str, float]:
         """Accuracy and loss on the official test set."""
         return self._score(model, self.kept_test.to(self.device))
 
     @torch.no_grad()
-    def _score(self, model: nn.Module, part: Pictures) -> dict[str, float]:
-        sums = torch.zeros(2, device=self.device)
-        for images, labels in batches(part, 1000 if self.device.type == "cuda" else 200):
+    def _score(self, model: nn.Module, part: Pictures, team: Team = ALONE) -> dict[str, float]:
+        sums = torch.zeros(2, dtype=torch.float64, device=self.device)
+        size = 1000 if self.device.type == "cuda" else 200
+        for counts, (images, labels) in team.share(batches(part, size)):
             logits = call(model, self.augment.normalise(images), None).float()
             loss = cross_entropy(logits, labels, reduction="sum")
-            sums += torch.stack([(logits.argmax(1) == labels).sum().float(), loss])
+            sums += counts * torch.stack([(logits.argmax(1) == labels).sum(), loss]).double()
+        team.sum(sums)
         right, loss = (sums / max(1, len(part))).tolist()
         return {"accuracy": right, "loss": loss}
 
@@ -131,6 +146,7 @@ class ImageTask:
         return {
             "task": "images",
             "data": self.spec.data,
+            "validation": self.spec.validation,
             "classes": list(self.classes),
             "image": list(self.learn.images.shape[1:]),
             "mean": list(self.augment.mean),

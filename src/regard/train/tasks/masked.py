@@ -16,6 +16,8 @@ from regard.data.cleaning import without_markup
 from regard.data.draws import generator as drawn
 from regard.models import Encoder, EncoderConfig
 from regard.train.checks import check_shares
+from regard.train.distributed import ALONE, Team
+from regard.train.fingerprint import fingerprint
 from regard.train.task import Setting
 from regard.train.tasks.tokens import BytePairs, Tokens
 from regard.train.tasks.windows import Windows, consecutive
@@ -72,7 +74,7 @@ class MaskedModel(nn.Module):
 class MaskedTask:
     """Windows of text on the device, some tokens hidden anew each time."""
 
-    better, unit = "min", "tokens"
+    better, unit, has_test = "min", "tokens", False
 
     def __init__(self, spec: MaskedText, setting: Setting) -> None:
         found = load(spec.data, folder=setting.data_dir)
@@ -99,7 +101,7 @@ class MaskedTask:
             whole = whole[: length * self.overfit + 1]
         self.windows = Windows(whole.to(self.device), length=length, seed=setting.seed)
         self.held = (whole if self.overfit is not None else self._joined(held)).to(self.device)
-        self.examples = self.windows.count
+        self.examples, self.fingerprint = self.windows.count, fingerprint(found, self.windows.tokens)
 
     def _joined(self, texts: list[str]) -> Tensor:
         start = [] if self.tokenizer.start is None else [self.tokenizer.start]
@@ -109,9 +111,9 @@ class MaskedTask:
         """A new Encoder under its head."""
         return MaskedModel(Encoder(self.config, generator=generator))
 
-    def batch(self, step: int, rank: int, world: int, size: int) -> tuple[Tensor, ...]:
+    def batch(self, step: int, size: int) -> tuple[Tensor, ...]:
         """Starts of windows."""
-        return (self.windows.stream.part(step, rank, world, size),)
+        return (self.windows.stream.batch(step, size),)
 
     def prepare(self, batch: tuple[Tensor, ...], generator: torch.Generator) -> tuple[Tensor, ...]:
         """Tokens with some hidden (B,N), their places (B,K) and what was there (B,K)."""
@@ -140,14 +142,15 @@ class MaskedTask:
         return total, torch.ones_like(total) * targets.numel()
 
     @torch.no_grad()
-    def validate(self, model: nn.Module) -> dict[str, float]:
+    def validate(self, model: nn.Module, team: Team = ALONE) -> dict[str, float]:
         """Loss and accuracy on hidden tokens of the held-out part, the same ones every time."""
         sums = torch.zeros(3, dtype=torch.float64, device=self.device)
-        for tokens, places, targets in self._held_batches():
+        for counts, (tokens, places, targets) in team.share(self._held_batches()):
             logits = model(tokens, places).float()
             loss = cross_entropy(logits.flatten(0, 1), targets.flatten(), reduction="sum")
             right = (logits.argmax(2) == targets).sum()
-            sums += torch.stack([loss, right, torch.ones_like(loss) * targets.numel()]).double()
+            sums += counts * torch.stack([loss, right, torch.ones_like(loss) * targets.numel()]).double()
+        team.sum(sums)
         loss, right, count = sums.tolist()
         return {"loss": loss / count, "accuracy": right / count}
 
@@ -158,8 +161,8 @@ class MaskedTask:
             yield self.hide(tokens, max(1, round(self.spec.share * tokens.shape[1])), draws)
 
     def test(self, model: nn.Module) -> dict[str, float]:
-        """The same as validation: nothing is learned from the test part."""
-        return self.validate(model)
+        """Nothing: what is hidden is filled in on the validation part alone."""
+        raise ValueError("a pretraining has no test part; evaluate what is trained from it")
 
     @torch.no_grad()
     def show(self, model: nn.Module) -> str:

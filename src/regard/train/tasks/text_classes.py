@@ -15,6 +15,8 @@ from regard.data import Reviews, Texts, load, split
 from regard.data.cleaning import without_markup
 from regard.data.tokenizers import Tokenizer
 from regard.train.checks import check_choice, check_shares
+from regard.train.distributed import ALONE, Team
+from regard.train.fingerprint import fingerprint
 from regard.train.order import Stream, by_length, shuffled
 from regard.train.task import Setting
 from regard.train.tasks.text_models import TextConfig, TextModel, fitted, made, started
@@ -56,7 +58,7 @@ class ClassifyTexts:
 class TextTask:
     """Texts as rows of tokens on the device."""
 
-    better, unit, per_example = "max", "texts", 1
+    better, unit, per_example, has_test = "max", "texts", 1, True
 
     def __init__(self, spec: ClassifyTexts, setting: Setting) -> None:
         found = load(spec.data, folder=setting.data_dir)
@@ -82,7 +84,7 @@ class TextTask:
         self.learn, self.held = self._table(parts[0]), self._table(parts[1])
         self.learn_labels, self.held_labels = (part.labels.to(self.device) for part in parts)
         self.kept_test = found.test
-        self.examples = len(learn)
+        self.examples, self.fingerprint = len(learn), fingerprint(found, self.learn.tokens, self.held.tokens)
         self.stream = Stream(
             self.examples, lambda epoch: shuffled(self.examples, setting.seed, epoch), self.device
         )
@@ -97,15 +99,15 @@ class TextTask:
         """A new model, with the weights it starts from where there are some."""
         return made(self.config, self.begin, generator)
 
-    def batch(self, step: int, rank: int, world: int, size: int) -> tuple[Tensor, ...]:
+    def batch(self, step: int, size: int) -> tuple[Tensor, ...]:
         """The numbers of the texts; on a CPU those of a batch have like lengths."""
-        stream, whole = self.stream, size * world
+        stream = self.stream
         if not self.fixed:
-            if whole not in self.near:
+            if size not in self.near:
                 lengths = self.learn.lengths.cpu()
-                self.near[whole] = by_length(stream, lengths, batch=whole, pool=16, seed=self.seed)
-            stream = self.near[whole]
-        return (stream.part(step, rank, world, size),)
+                self.near[size] = by_length(stream, lengths, batch=size, pool=16, seed=self.seed)
+            stream = self.near[size]
+        return (stream.batch(step, size),)
 
     def prepare(self, batch: tuple[Tensor, ...], generator: torch.Generator) -> tuple[Tensor, ...]:
         """Tokens (B,N), segments (B,N) and labels (B,)."""
@@ -127,9 +129,9 @@ class TextTask:
         total = cross_entropy(logits, labels, label_smoothing=self.smoothing, reduction="sum")
         return total, torch.ones_like(total) * len(labels)
 
-    def validate(self, model: nn.Module) -> dict[str, float]:
+    def validate(self, model: nn.Module, team: Team = ALONE) -> dict[str, float]:
         """Accuracy and loss on the held-out part of the training set."""
-        return self._score(model, self.held, self.held_labels)
+        return self._score(model, self.held, self.held_labels, team)
 
     def test(self, model: nn.Module) -> dict[str, float]:
         """Accuracy and loss on the test set."""
@@ -138,14 +140,15 @@ class TextTask:
         )
 
     @torch.no_grad()
-    def _score(self, model: nn.Module, table: Table, labels: Tensor) -> dict[str, float]:
-        sums = torch.zeros(2, device=self.device)
+    def _score(self, model: nn.Module, table: Table, labels: Tensor, team: Team = ALONE) -> dict[str, float]:
+        sums = torch.zeros(2, dtype=torch.float64, device=self.device)
         by_size = torch.argsort(table.lengths, stable=True)  # like lengths together: less padding
-        for at in by_size.split(256 if self.fixed else 64):
+        for counts, at in team.share(by_size.split(256 if self.fixed else 64)):
             tokens, lengths = table.rows(at)
             logits = model(tokens, segments=segments_of(tokens, lengths)).float()
             loss = cross_entropy(logits, labels[at], reduction="sum")
-            sums += torch.stack([(logits.argmax(1) == labels[at]).sum().float(), loss])
+            sums += counts * torch.stack([(logits.argmax(1) == labels[at]).sum(), loss]).double()
+        team.sum(sums)
         right, loss = (sums / max(1, len(labels))).tolist()
         return {"accuracy": right, "loss": loss}
 

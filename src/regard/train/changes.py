@@ -1,0 +1,74 @@
+"""What of a recipe may change while a run goes on: what cannot change its past."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from regard.train.recipe import Recipe
+
+LIMITS = ("steps", "epochs", "minutes")
+IN_PLACE = (*LIMITS, "keep", "save_every")
+
+
+def differences(a: Any, b: Any, path: str = "") -> list[str]:
+    """The fields in which two values of a recipe differ.
+
+    >>> one = Recipe(name="x", task=None, batch=1, steps=1)
+    >>> differences(one, Recipe(name="x", task=None, batch=2, steps=1))
+    ['batch']
+    """
+    if a == b:
+        return []
+    if type(a) is not type(b) or not hasattr(a, "__dataclass_fields__"):
+        return [path]
+    return [
+        name
+        for field in fields(a)
+        for name in differences(
+            getattr(a, field.name), getattr(b, field.name), f"{path}.{field.name}".lstrip(".")
+        )
+    ]
+
+
+def changed(folder: Path, old: Recipe, new: Recipe) -> list[str]:
+    """What changes as a run goes on, in words; a ValueError where that would need another run.
+
+    >>> from dataclasses import replace
+    >>> old = Recipe(name="x", task=None, batch=1, steps=10)
+    >>> changed(Path("run"), old, replace(old, keep=3))
+    ['keep is 3 from here on, before it was 2']
+    >>> changed(Path("run"), old, replace(old, steps=5))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    ValueError: run holds a run with another recipe: steps=5 is less than its 10; while a run goes on, ...
+    """
+    said, refused = [], []
+    for name in differences(old, new):
+        if name not in IN_PLACE:
+            refused.append(f"{name} differs")
+            continue
+        before, now = getattr(old, name), getattr(new, name)
+        if name in LIMITS and (before is None or now is None):
+            refused.append(f"{name} differs")
+        elif name in LIMITS and now < before:
+            refused.append(f"{name}={now} is less than its {before}")
+        else:
+            said.append(f"{name} is {now} from here on, before it was {before}")
+            if name in LIMITS:
+                said[-1] += ": what is trained stays, and the learning rate goes on by the longer schedule"
+    if refused:
+        raise ValueError(
+            f"{folder} holds a run with another recipe: {', '.join(refused)}; while a run goes on, "
+            f"steps, epochs or minutes may grow and keep and save_every change; for all else begin a new run "
+            f"from one of its checkpoints: regard train --from {folder} --set … --out ANOTHER"
+        )
+    return said
+
+
+def recipe_digest(data: Any) -> str:
+    """The SHA-256 of a recipe as JSON, whatever its spaces and its order."""
+    return sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,161 @@
+"""How a run starts: its folder is opened for this process alone, and what comes before it is trained."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from traceback import clear_frames
+from typing import Any
+
+import torch
+
+from regard.files import tidy
+from regard.train import saving
+from regard.train.branch import branch, located
+from regard.train.changes import recipe_digest
+from regard.train.checkpoint import numbered
+from regard.train.distributed import Team, join, lost
+from regard.train.environment import add_start, environment
+from regard.train.faults import Stopped, out_of_memory
+from regard.train.folder import BEFORE, CHECKPOINTS, MODEL, RECIPE, SUMMARY, goes_on, write_recipe
+from regard.train.lock import held
+from regard.train.loop import Result, Training
+from regard.train.progress import progress
+from regard.train.recipe import Recipe
+from regard.train.switches import chosen_device, switched
+from regard.train.task import Setting
+from regard.train.written import to_data
+
+
+@dataclass(frozen=True)
+class Where:
+    """Where a run is, on what and with whom it is trained, and whether it says so."""
+
+    folder: Path
+    device: torch.device
+    team: Team
+    data_dir: Path | None
+    quiet: bool
+
+
+def train(
+    recipe: Recipe,
+    folder: str | Path,
+    *,
+    device: str | torch.device | None = None,
+    resume: bool | str = False,
+    origin: str | Path | None = None,
+    data_dir: str | Path | None = None,
+    quiet: bool = False,
+) -> Result:
+    """Train by a recipe in a folder of its own; with `resume`, go on from its last checkpoint.
+
+    `resume="auto"` goes on where there is a run and begins one where there is none. `origin`, such as
+    `runs/first:400`, begins the new run with a checkpoint of another one.
+    """
+    if resume not in (False, True, "auto"):
+        raise ValueError(f"resume must be False, True or 'auto', got {resume=}")
+    if origin is not None and resume is True:
+        raise ValueError("resume goes on with a run and origin begins a new one: give one of them")
+    place, data = chosen_device(device), None if data_dir is None else Path(data_dir)
+    team = join(place, recipe.sharding)
+    where = Where(Path(folder), place, team, data, quiet or not team.leads)
+    try:
+        with _let_go(team):
+            return _run(recipe, where, resume, origin)
+    except torch.OutOfMemoryError as error:
+        raise out_of_memory(place, recipe.batch, recipe.accumulate) from error
+    except RuntimeError as error:
+        if "can't allocate memory" in str(error):
+            raise out_of_memory(place, recipe.batch, recipe.accumulate) from error
+        if team.world > 1 and lost(error):
+            first = str(error).splitlines()[0]
+            raise Stopped(
+                f"process {team.rank} of {team.world} lost the others ({first}); start all of them again "
+                f"with --resume --out {folder} to go on from the last checkpoint"
+            ) from error
+        raise
+    finally:
+        team.leave()
+
+
+@contextmanager
+def _let_go(team: Team) -> Iterator[None]:
+    """Let go of what a failed run holds of torch's engine while its group is there.
+
+    Where the engine goes last, it ends the group while it holds Python, and waits for a thread of the group
+    that waits for Python.
+    """
+    try:
+        yield
+    except BaseException as error:
+        if team.world > 1:
+            clear_frames(error.__traceback__)
+        raise
+
+
+def _run(recipe: Recipe, where: Where, resume: bool | str, origin: str | Path | None = None) -> Result:
+    """One stage in its folder, which is this process's alone until the end."""
+    team = replace(where.team, sharding=recipe.sharding)
+    if recipe.batch % (recipe.accumulate * team.world):
+        raise ValueError(
+            f"batch must be divisible by accumulate × processes, got batch={recipe.batch}, "
+            f"accumulate={recipe.accumulate}, processes={team.world}"
+        )
+    with ExitStack() as stack:
+        on, more, said = team.led(lambda: _opened(stack, recipe, where, resume, origin))
+        task = recipe.task if recipe.before is None else _after_first(recipe, where, on)
+        stack.enter_context(switched(recipe, where.device))
+        bar = progress(recipe.name, quiet=where.quiet)
+        stack.callback(bar.close)
+        setting = Setting(where.device, recipe.seed, where.data_dir, recipe.overfit)
+        run = Training(replace(recipe, before=None, task=task), recipe, where.folder, setting, team, bar)
+        if on:
+            saving.restore(run)
+            said += team.led(lambda: _noted(recipe, where, over=run.over(), **more))
+        for line in said:
+            bar.say(line)
+        return run.run()
+
+
+def _opened(
+    stack: ExitStack, recipe: Recipe, where: Where, resume: bool | str, origin: str | Path | None
+) -> tuple[bool, dict[str, Any], list[str]]:
+    """Make and lock the folder; whether there is something to go on from, where that is from, what to say."""
+    folder = where.folder
+    if resume is True and not folder.is_dir():
+        raise ValueError(f"there is no run to resume in {folder}: it has no {RECIPE}")
+    folder.mkdir(parents=True, exist_ok=True)
+    stack.enter_context(held(folder))
+    tidy(folder)
+    tidy(folder / CHECKPOINTS)
+    if goes_on(folder, recipe, resume):
+        return True, {}, []
+    first = None if origin is None else located(origin)[1].name
+    if any(path.name != first for path in numbered(folder / CHECKPOINTS)):
+        raise ValueError(f"{folder} holds checkpoints without a {RECIPE}; choose another --out")
+    if origin is not None:
+        return True, {"from": branch(origin, folder, recipe)}, []
+    return False, {}, _noted(recipe, where)
+
+
+def _noted(recipe: Recipe, where: Where, over: bool = False, **more: Any) -> list[str]:
+    """Write this start into the run's history and then its recipe; give what the history has to say."""
+    digest = recipe_digest(to_data(recipe))
+    entry = environment(where.device, where.team.world) | {"recipe": digest, **more}
+    said = add_start(where.folder, entry)
+    write_recipe(where.folder, recipe)
+    if not over:
+        (where.folder / SUMMARY).unlink(missing_ok=True)  # a run that goes on has not ended
+    return said
+
+
+def _after_first(recipe: Recipe, where: Where, on: bool) -> Any:
+    """Train what comes first, unless that is done, and give the task that starts from its model."""
+    assert recipe.before is not None
+    first = where.folder / BEFORE
+    if not where.team.led((first / SUMMARY).exists):
+        _run(recipe.before, replace(where, folder=first), "auto" if on else False)
+    return replace(recipe.task, start=str(first / MODEL))

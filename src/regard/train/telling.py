@@ -1,0 +1,53 @@
+"""What a run says of itself: as it begins, on its way, and at its end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+
+from regard.train.progress import duration, rate
+
+if TYPE_CHECKING:
+    from regard.train.loop import Result, Training
+
+
+def opening(run: Training) -> str:
+    """What is trained, on what, and where."""
+    where = torch.cuda.get_device_name(run.device) if run.device.type == "cuda" else "CPU"
+    team = "" if run.team.world == 1 else f", {run.team.world} processes"
+    return (
+        f"{run.recipe.name}: {run.parameters:,} parameters, {run.task.examples:,} examples, "
+        f"batch {run.recipe.batch:,}, on {where}{team}, in {run.folder}"
+    )
+
+
+def parts(run: Training, loss: float) -> dict[str, str]:
+    """How far a run is and how well it does, by name."""
+    left = run.pace.left(run.done)
+    found = {"step": f"{run.done:,}", "loss": f"{loss:.4f}"}
+    if run.best is not None:
+        name, score = next(iter(run.best["scores"].items()))
+        found[f"best {name}"] = f"{score:.4f}"
+    found["at"] = rate(run.speed * run.task.per_example, run.task.unit)
+    if run.peak is not None and run.flops is not None:
+        # The exact operations per second over what the devices can do.
+        found["of peak"] = f"{run.flops * run.speed / (run.peak * run.team.world):.0%}"
+    return found if left is None else {**found, "left": duration(left)}
+
+
+def closing(run: Training, result: Result) -> str:
+    """What a run came to, and what to do next."""
+    scores = "  ".join(f"{name} {value:.4f}" for name, value in result.scores.items())
+    times = ", ".join(f"{name} {duration(value)}" for name, value in result.seconds.items())
+    speed = rate(result.examples_per_second * run.task.per_example, run.task.unit)
+    test = " --test" if run.task.has_test else ""
+    return (
+        f"best at step {result.best_step:,} of {result.steps:,}: {scores}\n"
+        f"{times}; {speed}\nnext: regard eval {run.folder}{test}"
+    )
+
+
+def indented(text: str) -> str:
+    """Lines under a heading."""
+    return "\n".join(f"    {line}" for line in text.splitlines())
