@@ -7,8 +7,8 @@ import torch
 from torch import Tensor, nn
 
 from regard.course import DialogueGPT, DialogueLoss
-from regard.lessons.checking.exercise import Domain, Exercise
 from regard.lessons.diagrams import shifted_targets
+from regard.lessons.exercises.masks_and_losses import EXERCISES
 from regard.lessons.figures import bars
 from regard.lessons.lesson import Lesson
 from regard.lessons.measuring import train
@@ -209,26 +209,5 @@ LESSON = Lesson(
         "targets only.",
         padding,
     ),
-    exercises=(
-        Exercise(
-            name="targets",
-            asks="A line has n tokens, <START> included. How many targets has it?",
-            formula="n-1",
-            domain=Domain("n ≥ 2", {"n": range(1, 60)}, lambda at: at["n"] >= 2),
-            outside="a line of <START> alone has nothing to predict",
-        ),
-        Exercise(
-            name="padding",
-            asks=(
-                "B lines are filled up to length T and hold m real tokens in all. How many cells are padding?"
-            ),
-            formula="B T - m",
-            domain=Domain(
-                "m ≤ BT",
-                {"B": range(1, 8), "T": range(1, 10), "m": range(1, 40)},
-                lambda at: at["m"] <= at["B"] * at["T"],
-            ),
-            outside="so many tokens do not fit",
-        ),
-    ),
+    exercises=EXERCISES,
 )
