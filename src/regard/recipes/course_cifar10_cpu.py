@@ -1,0 +1,45 @@
+"""The textbook's VisionTransformer, untouched, at a size for two CPU cores.
+
+Command: regard train course-cifar10-cpu
+Hardware: two CPU cores
+Minutes: 10
+Score: measured: not yet
+"""
+
+from __future__ import annotations
+
+from regard.data import Augment
+from regard.train import AdamW, ClassifyImages, Cosine, CourseViT, Muon, Recipe
+
+
+def recipe() -> Recipe:
+    """The values."""
+    return Recipe(
+        name="course-cifar10-cpu",
+        task=ClassifyImages(
+            data="cifar10",
+            model=CourseViT(
+                image=32,
+                patch=4,
+                channels=3,
+                classes=10,
+                depth=4,
+                width=64,
+                heads=4,
+                head_width=16,
+                hidden=256,
+            ),
+            augment=Augment(
+                classes=10, mean=(0.491, 0.482, 0.447), std=(0.247, 0.243, 0.262), crop=4, flip=0.5
+            ),
+            validation=0.05,
+        ),
+        optimizer=Muon(lr=3e-3, decay=0.05, adam=AdamW(lr=2e-3, decay=0.05)),
+        schedule=Cosine(warmup=0.05),
+        batch=64,
+        minutes=10,
+        ema=0.999,
+        compile="compile",
+        validate_every=2000,
+        save_every=2000,
+    )

@@ -1,0 +1,32 @@
+"""The textbook's DialogueGPT with one layer, small enough for two CPU cores.
+
+Command: regard train dialogue-course-cpu
+Hardware: two CPU cores
+Minutes: 4
+Score: measured: not yet
+"""
+
+from __future__ import annotations
+
+from regard.train import AdamW, Cosine, CourseGPT, Language, Recipe, Words
+
+
+def recipe() -> Recipe:
+    """The values."""
+    return Recipe(
+        name="dialogue-course-cpu",
+        task=Language(
+            data="tinyshakespeare",
+            model=CourseGPT(context=128, depth=1, width=128, heads=2, hidden=128),
+            tokens=Words(),
+            cut="dialogues",
+            prompt="First Citizen:",
+            sample=50,
+        ),
+        optimizer=AdamW(lr=3e-3, decay=2.0),
+        schedule=Cosine(warmup=0.05),
+        batch=32,
+        epochs=4,
+        ema=0.98,
+        validate_every=204,
+    )
