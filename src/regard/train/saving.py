@@ -116,9 +116,8 @@ def _take_up(run: Training, found: Checkpoint) -> None:
         )
     fresh = state.get("fresh", [])
     wanted = _tensors(run) | {"optimizer": run.optimizer.empty_state()}
-    fill({part: values for part, values in wanted.items() if part not in fresh}, found, run.team)
-    if "optimizer" not in fresh:
-        run.optimizer.load(wanted["optimizer"])
+    filled = fill({part: values for part, values in wanted.items() if part not in fresh}, found, run.team)
+    run.optimizer.load(filled.get("optimizer", {}))
     if "averages" in fresh and run.averages is not None:
         run.averages.begin_again()
     run.done, run.validated = found.step, state.get("validated", _validated(found.step, old))
