@@ -43,5 +43,11 @@ def test_commands_of_the_readme_run(tmp_path, monkeypatch, capsys):
     commands = re.findall(r"^regard (.+)$", README, re.MULTILINE)
     quick = [command for command in commands if not command.startswith("bench")]  # it has tests of its own
     assert quick
+    answers = 0
     for command in quick:
         assert main(split(command, comments=True)) == 0, capsys.readouterr().err
+        printed = capsys.readouterr().out
+        for answer in re.findall(r"# says: (.+)$", command):
+            answers += 1
+            assert printed.startswith(answer), printed
+    assert answers

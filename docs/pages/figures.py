@@ -14,9 +14,8 @@ from typing import Any
 import torch
 from PIL import Image
 
-import regard.recipes
 from regard import zoo
-from regard.data import Augment, Images, Pictures, load, split
+from regard.data import Augment, Pictures
 from regard.models import GridCompletion
 from regard.probe import (
     HidingCheck,
@@ -32,7 +31,7 @@ from regard.probe import (
     score_images,
     to_levels,
 )
-from regard.train import Run
+from regard.train import Run, held_out
 from regard.zoo.looking import open_run
 
 VISION = ("vit-cifar10", "vit-fashion-mnist")
@@ -60,7 +59,7 @@ def write(docs: Path, runs: list[str]) -> None:
 def vision(folder: Path, name: str) -> dict[str, Any]:
     """Maps over the first held-out images, the positions, and the hiding curves of one classifier."""
     run = zoo.load(name)
-    held = held_out(run.description["data"], regard.recipes.get(name).task.validation)
+    held = held_out(run)
     maps(folder, run, held.take(torch.arange(SHOWN)))
     drawn = position_figure(position_similarity(run.model), f"zoo:{name}, positions")
     save_figure(drawn, folder / f"positions-{name}.png")
@@ -117,16 +116,7 @@ def normal(run: Run) -> Augment:
 def completion(folder: Path, run: Run) -> dict[str, Any]:
     """The first held-out images, their lower half drawn from the model."""
     assert isinstance(run.model, GridCompletion)
-    held = held_out(run.description["data"], regard.recipes.get(COMPLETION).task.validation)
-    images = to_levels(held.images[:SHOWN], run.model.config.levels)
+    images = to_levels(held_out(run, SHOWN).images, run.model.config.levels)
     found = complete_images(run.model, images, generator=torch.Generator().manual_seed(0))
     save_figure(completion_figure(found), folder / f"{COMPLETION}.png")
     return {"images": SHOWN, "known": found.known, "levels": found.levels, "same": found.same}
-
-
-def held_out(data: str, share: float) -> Pictures:
-    """The part of the training images that a recipe holds out for choices."""
-    found = load(data)
-    assert isinstance(found, Images)
-    _, held = split(len(found.train), share, seed=0)
-    return found.train.take(held)

@@ -2,6 +2,7 @@
 
 import importlib
 from types import ModuleType
+from typing import Any
 
 
 def check_int(name: str, value: object, least: int, most: int | None = None) -> None:
@@ -12,6 +13,22 @@ def check_int(name: str, value: object, least: int, most: int | None = None) -> 
         raise ValueError(f"{name} must be at least {least}, got {name}={value}")
     if most is not None and value > most:
         raise ValueError(f"{name} must be at most {most:,}, got {name}={value}")
+
+
+def check_sizes(**sizes: int) -> None:
+    """Raise unless every size is an integer of at least 1."""
+    for name, value in sizes.items():
+        check_int(name, value, least=1)
+
+
+def check_shape(name: str, x: Any, *shape: int | str) -> None:
+    """Raise unless `x` has this shape, in which a letter stands for any size and B may be missing."""
+    shapes = (shape, shape[1:]) if shape[0] == "B" else (shape,)
+    wanted = shapes[-1] if x.ndim < len(shape) else shape
+    same = [isinstance(want, str) or want == have for want, have in zip(wanted, x.shape, strict=False)]
+    if x.ndim != len(wanted) or not all(same):
+        rule = " or ".join(f"({', '.join(map(str, one))})" for one in shapes)
+        raise ValueError(f"{name} must have shape {rule}, got {tuple(x.shape)}")
 
 
 def need(module: str, extra: str) -> ModuleType:

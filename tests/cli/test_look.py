@@ -6,6 +6,7 @@ import typer
 from typer.testing import CliRunner
 
 from regard.cli.look import look
+from regard.data import load, split
 from regard.probe.colours import png
 from tests.zoo.conftest import completion_run, draw, image_run, text_run
 
@@ -74,4 +75,26 @@ def test_errors_leave_nothing_behind(image_run, tmp_path):
     done = call(image_run, tmp_path / "no.png", "--out", tmp_path / "out")
     assert isinstance(done.exception, ValueError)
     assert "cannot be read" in str(done.exception)
+    assert not (tmp_path / "out").exists()
+
+
+def test_without_inputs_ten_held_out_images_are_shown(tmp_path):
+    pytest.importorskip("sklearn")
+    done = call("zoo:digits-vit", "--out", tmp_path / "out", "--json")
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.output)
+    assert found["images"]["names"] == [f"held-out {i}" for i in range(1, 11)]
+    assert found["notices"] == ["the first 10 images of digits that training held out"]
+    digits = load("digits")
+    _, held = split(len(digits.train), 0.1, seed=0)
+    true = [digits.classes[i] for i in digits.train.labels[held[:10]]]
+    assert found["images"]["labels"] == true
+    assert (tmp_path / "out" / "heads-10.png").exists()
+
+
+def test_without_inputs_a_text_must_be_given(text_run, image_run, tmp_path):
+    done = call(text_run, "--out", tmp_path / "out")
+    assert str(done.exception) == "inputs must be at least one text for a run that reads texts, got none"
+    done = call(image_run, "--labels", "dog", "--out", tmp_path / "out")
+    assert "labels are for images that are given" in str(done.exception)
     assert not (tmp_path / "out").exists()

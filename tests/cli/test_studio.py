@@ -13,12 +13,51 @@ def call(*words):
     return CliRunner().invoke(app, [str(word) for word in words])
 
 
-def test_a_stranger_needs_a_token():
-    done = call("--host", "0.0.0.0")
-    assert isinstance(done.exception, ValueError)
-    assert "a token is required" in str(done.exception)
-    done = call("--host", "0.0.0.0", "--token", "short")
-    assert "at least 12 plain characters" in str(done.exception)
+@pytest.fixture
+def told(monkeypatch):
+    """What the studio would be started with."""
+    found = {}
+
+    def serve(host, port, token, runs, say):
+        found.update(host=host, port=port, token=token, runs=runs)
+        say("http://127.0.0.1:1/")
+
+    monkeypatch.setattr("regard.studio.serve", serve)
+    monkeypatch.delenv("REGARD_STUDIO_TOKEN", raising=False)
+    return found
+
+
+def test_a_stranger_needs_a_token(told):
+    call()
+    assert told["token"] is None
+    tokens = []
+    for _ in range(2):
+        call("--host", "0.0.0.0")
+        tokens.append(told["token"])
+    assert tokens[0] != tokens[1]  # made up, and no two alike
+    assert min(map(len, tokens)) >= 20
+
+
+def test_a_token_comes_from_a_file_or_the_environment(told, monkeypatch, tmp_path):
+    done = call("--token", "correct horse battery")
+    assert str(done.exception) == (
+        "everybody on this machine can read a token on the command line: put it into a file and give "
+        "--token-file FILE, or into the variable REGARD_STUDIO_TOKEN"
+    )
+    assert told == {}
+    (tmp_path / "secret").write_text("correct horse battery\n")
+    call("--token-file", tmp_path / "secret")
+    assert told["token"] == "correct horse battery"
+    monkeypatch.setenv("REGARD_STUDIO_TOKEN", "another horse entirely")
+    call("--host", "0.0.0.0")
+    assert told["token"] == "another horse entirely"
+    done = call("--token-file", tmp_path / "none")
+    assert "none cannot be read: No such file or directory" in str(done.exception)
+
+
+def test_a_token_must_be_long(monkeypatch):
+    monkeypatch.setenv("REGARD_STUDIO_TOKEN", "short")
+    assert "at least 12 plain characters" in str(call("--host", "0.0.0.0").exception)
 
 
 def test_a_run_that_is_none(tmp_path):
@@ -36,14 +75,7 @@ def test_a_port_that_is_taken():
     assert "cannot be used" in str(done.exception)
 
 
-def test_the_address_is_said(monkeypatch, capsys):
-    told = {}
-
-    def serve(host, port, token, runs, say):
-        told.update(host=host, port=port, token=token, runs=runs)
-        say("http://127.0.0.1:1/")
-
-    monkeypatch.setattr("regard.studio.serve", serve)
+def test_the_address_is_said(told):
     assert (
         call("--port", "1", "--run", "a", "--run", "b", "--json").output
         == '{"address": "http://127.0.0.1:1/"}\n'

@@ -167,11 +167,11 @@ def test_masks_move_to_the_device_of_x(device, mask):
     assert out.device.type == alphas.device.type == device
 
 
-@pytest.mark.parametrize("shape", [(4,), (3, 4), (5, 5), (1, 4, 4), (2, 4, 4), (3, 1, 4), (3, 2, 4, 4)])
+@pytest.mark.parametrize("shape", [(4,), (3, 4), (5, 5), (1, 5, 5), (2, 4, 4), (3, 1, 4), (3, 2, 4, 4)])
 def test_masks_of_other_shapes_are_refused(shape):
     with pytest.raises(ValueError, match="attn_mask must have shape") as caught:
         AttentionHead(5, 4)(torch.zeros(3, 4, 5), torch.ones(shape))
-    assert str(caught.value) == f"attn_mask must have shape (4, 4) or (3, 4, 4), got {shape}"
+    assert str(caught.value) == f"attn_mask must have shape (4, 4) or (1, 4, 4) or (3, 4, 4), got {shape}"
 
 
 @pytest.mark.parametrize("wrong", [-math.inf, 0.5, 2.0, math.nan])

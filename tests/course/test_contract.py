@@ -133,18 +133,94 @@ def test_sizes_are_checked_at_birth(build, message):
 @pytest.mark.parametrize(
     ("module", "shape", "message"),
     [
-        (course.AttentionHead(8, 4), (3, 8), "x must have shape (B, T, 8), got (3, 8)"),
-        (course.AttentionHead(8, 4), (2, 3, 7), "x must have shape (B, T, 8), got (2, 3, 7)"),
-        (course.MultiHeadedAttention(8, 4, 2), (1, 2, 3, 8), "x must have shape (B, T, 8), got (1, 2, 3, 8)"),
-        (course.FFN(8, 16), (2, 3, 9), "x must have shape (B, T, 8), got (2, 3, 9)"),
-        (course.Transformer(8, 4, 16, 2, 1), (8,), "x must have shape (B, T, 8), got (8,)"),
-        (course.PatchEmbed(8, 4, 3, 6), (2, 1, 8, 8), "img must have shape (B, 3, 8, 8), got (2, 1, 8, 8)"),
-        (course.PatchEmbed(8, 4, 3, 6), (2, 3, 8, 12), "img must have shape (B, 3, 8, 8), got (2, 3, 8, 12)"),
-        (MODELS["VisionTransformer"](), (2, 8, 8), "img must have shape (B, 2, 8, 8), got (2, 8, 8)"),
-        (MODELS["DialogueGPT"](), (9,), "input_ids must have shape (B, T), got (9,)"),
+        (course.AttentionHead(8, 4), (3, 7), "x must have shape (B, T, 8) or (T, 8), got (3, 7)"),
+        (course.AttentionHead(8, 4), (2, 3, 7), "x must have shape (B, T, 8) or (T, 8), got (2, 3, 7)"),
+        (
+            course.MultiHeadedAttention(8, 4, 2),
+            (1, 2, 3, 8),
+            "x must have shape (B, T, 8) or (T, 8), got (1, 2, 3, 8)",
+        ),
+        (course.FFN(8, 16), (2, 3, 9), "x must have shape (B, T, 8) or (T, 8), got (2, 3, 9)"),
+        (course.Transformer(8, 4, 16, 2, 1), (8,), "x must have shape (B, T, 8) or (T, 8), got (8,)"),
+        (
+            course.PatchEmbed(8, 4, 3, 6),
+            (2, 1, 8, 8),
+            "img must have shape (B, 3, 8, 8) or (3, 8, 8), got (2, 1, 8, 8)",
+        ),
+        (
+            course.PatchEmbed(8, 4, 3, 6),
+            (2, 3, 8, 12),
+            "img must have shape (B, 3, 8, 8) or (3, 8, 8), got (2, 3, 8, 12)",
+        ),
+        (
+            MODELS["VisionTransformer"](),
+            (3, 8, 8),
+            "img must have shape (B, 2, 8, 8) or (2, 8, 8), got (3, 8, 8)",
+        ),
+        (MODELS["DialogueGPT"](), (2, 9, 1), "input_ids must have shape (B, T) or (T), got (2, 9, 1)"),
+        (MODELS["DialogueGPT"](), (), "input_ids must have shape (B, T) or (T), got ()"),
     ],
 )
 def test_inputs_are_checked_when_called(module, shape, message):
     with pytest.raises(ValueError) as caught:  # noqa: PT011 -- the whole message is compared
         module(torch.zeros(shape))
     assert str(caught.value) == message
+
+
+SINGLE = {
+    "AttentionHead": (lambda: course.AttentionHead(6, 4), lambda g: torch.randn(5, 6, generator=g)),
+    "MultiHeadedAttention": (
+        lambda: course.MultiHeadedAttention(6, 4, 3),
+        lambda g: torch.randn(5, 6, generator=g),
+    ),
+    "Transformer": (MODELS["Transformer"], lambda g: torch.randn(5, 6, generator=g)),
+    "VisionTransformer": (MODELS["VisionTransformer"], lambda g: torch.randn(2, 8, 8, generator=g)),
+    "DialogueGPT": (MODELS["DialogueGPT"], lambda g: torch.randint(11, (7,), generator=g)),
+}
+
+
+@pytest.mark.parametrize("name", SINGLE)
+def test_one_example_without_a_batch_is_the_batch_of_it(name, generator):
+    build, draw = SINGLE[name]
+    model, x = build(), draw(generator)
+    how = {} if "Attention" in name else {"return_attn": True}
+    alone, batched = model(x, **how), model(x[None], **how)
+    for one, many in zip(alone, batched, strict=True):
+        torch.testing.assert_close(one, many[0])
+
+
+def test_one_patch_row_a_loss_and_a_continuation_without_a_batch(generator):
+    embed, img = course.PatchEmbed(8, 4, 2, 6), torch.randn(2, 8, 8, generator=generator)
+    torch.testing.assert_close(embed(img), embed(img[None])[0])
+    model, ids = MODELS["DialogueGPT"](), torch.randint(11, (5,), generator=generator)
+    assert torch.equal(model.generate(ids, 3), model.generate(ids[None], 3)[0])
+    mask, logits = torch.tensor([1, 1, 1, 1, 0]), model(ids)[0]
+    torch.testing.assert_close(
+        course.DialogueLoss()(logits, ids, mask),
+        course.DialogueLoss()(logits[None], ids[None], mask[None]),
+    )
+
+
+@pytest.mark.parametrize("name", ["AttentionHead", "MultiHeadedAttention", "Transformer"])
+@pytest.mark.parametrize("batch", [(), (1,), (3,)])
+def test_a_mask_of_one_row_serves_all(name, batch, generator):
+    model, x = SINGLE[name][0](), torch.randn(*batch, 5, 6, generator=generator)
+    mask = torch.ones(5, 5).tril()
+    for one, many in zip(model(x, mask), model(x, mask[None]), strict=True):
+        assert (one is None and many is None) or torch.equal(one, many)
+    with pytest.raises(ValueError, match=r"attn_mask must have shape \(5, 5\) or \(1, 5, 5\)"):
+        model(x, mask.expand(2, 5, 5))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_weights_without_biases_load_as_zero_biases(name, generator):
+    model = MODELS[name]()
+    given = {k: v for k, v in model.state_dict().items() if not k.endswith(("W_Q.bias", "W_O.bias"))}
+    assert len(given) < len(model.state_dict())
+    model.load_state_dict(given)
+    biases = [v for k, v in model.state_dict().items() if k.endswith(("W_Q.bias", "W_O.bias"))]
+    assert biases
+    assert not any(bias.any() for bias in biases)
+    head = course.AttentionHead(6, 4)
+    with pytest.raises(RuntimeError, match=r"Missing key.*W_V\.weight"):  # a bias alone may be missing
+        head.load_state_dict({k: v for k, v in head.state_dict().items() if "W_V" not in k})

@@ -111,8 +111,8 @@ def test_generate_goes_to_max_n_and_not_past_it(generator):
 
 
 def test_generate_refuses_what_it_cannot_continue(generator):
-    with pytest.raises(ValueError, match=r"input_ids must have shape \(B, T\), got \(3,\)"):
-        gpt().generate(tokens(generator, 3), 1)
+    with pytest.raises(ValueError, match=r"input_ids must have shape \(B, T\) or \(T\), got \(2, 3, 1\)"):
+        gpt().generate(tokens(generator, 2, 3, 1), 1)
     with pytest.raises(ValueError, match="num_tokens must be at least 0, got num_tokens=-1"):
         gpt().generate(tokens(generator, 2, 3), -1)
     with pytest.raises(ValueError, match="positions, got 0"):
@@ -181,7 +181,9 @@ def test_a_batch_without_targets_is_an_error_and_not_nan(mask, generator):
 
 def test_shapes_that_do_not_fit_are_named():
     ids = torch.zeros(2, 5, dtype=torch.long)
-    with pytest.raises(ValueError, match=r"logits must have shape \(B, T, V\), got \(2, 7\)"):
+    with pytest.raises(ValueError, match=r"logits must have shape \(B, T, V\) or \(T, V\), got \(7,\)"):
+        DialogueLoss()(torch.zeros(7), ids, ids)
+    with pytest.raises(ValueError, match=r"input_ids must have shape \(2\), got \(2, 5\)"):
         DialogueLoss()(torch.zeros(2, 7), ids, ids)
     with pytest.raises(ValueError, match=r"input_ids must have shape \(2, 4\), got \(2, 5\)"):
         DialogueLoss()(torch.zeros(2, 4, 7), ids, ids)
@@ -211,3 +213,5 @@ def test_a_dialogue_is_learnt_by_heart():
         optimiser.step()
     for line, example in zip(lines, data, strict=True):
         assert tokenizer.decode(model.generate(example[None, :2], len(example) - 2)[0]) == f"<START> {line}"
+        prompt = tokenizer.encode(line.split()[0])  # what a student gives it
+        assert tokenizer.decode(model.generate(prompt, len(example) - 2)) == f"<START> {line}"

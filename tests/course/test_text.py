@@ -7,6 +7,7 @@ import torch
 from torch.utils.data import DataLoader
 
 from regard.course import DialogueDataset, MyTokenizer
+from regard.data import WordTokenizer
 
 TEXT = 'I shall die. You "live", don\'t you?\nFirst Citizen: speak... speak! (It cost $3.50, 50%.)'
 WORDS = [
@@ -29,10 +30,49 @@ WORDS = [
 WORDS += [":", "speak", "...", "speak", "!", "(", "It", "cost", "$", "3.50", ",", "50", "%", ".", ")"]
 
 
+@pytest.fixture
+def punkt(tmp_path, monkeypatch):
+    """NLTK's sentence data as it is installed, with two abbreviations in it."""
+    import nltk
+
+    folder = tmp_path / "tokenizers" / "punkt_tab" / "english"
+    folder.mkdir(parents=True)
+    for name in ("collocations.tab", "sent_starters.txt", "ortho_context.tab"):
+        (folder / name).write_text("")
+    (folder / "abbrev_types.txt").write_text("mr\ndr\n")
+    monkeypatch.setattr(nltk.data, "path", [str(tmp_path)])
+
+
+@pytest.fixture
+def no_punkt(monkeypatch):
+    import nltk
+
+    monkeypatch.setattr(nltk.data, "path", [])
+
+
+@pytest.mark.usefixtures("no_punkt")
 def test_words_are_those_of_nltk():
     assert MyTokenizer("").tokenize(TEXT) == WORDS
 
 
+@pytest.mark.usefixtures("punkt")
+def test_trained_sentence_data_is_used_where_it_is_installed():
+    import nltk
+
+    nltk.tokenize._get_punkt_tokenizer.cache_clear()
+    text = "Mr. Hyde met Dr. Jekyll. They left."
+    assert MyTokenizer("").tokenize(text) == nltk.word_tokenize(text)
+    assert MyTokenizer("").tokenize(text)[:2] == ["Mr.", "Hyde"]
+    assert WordTokenizer.train([text]).words[3:6] == [".", "Dr", "Hyde"]  # the same on every machine
+    nltk.tokenize._get_punkt_tokenizer.cache_clear()
+
+
+@pytest.mark.usefixtures("no_punkt")
+def test_without_it_every_full_stop_ends_a_sentence():
+    assert MyTokenizer("").tokenize("Mr. Hyde left.") == ["Mr", ".", "Hyde", "left", "."]
+
+
+@pytest.mark.usefixtures("no_punkt")
 def test_words_are_those_of_word_tokenize_given_the_same_sentences(monkeypatch):
     import nltk
 
@@ -50,16 +90,15 @@ def test_full_stops_inside_a_text_are_split_too():
     assert MyTokenizer("").tokenize("We die. We live.") == ["We", "die", ".", "We", "live", "."]
 
 
-def test_no_nltk_data_is_looked_for(monkeypatch):
+@pytest.mark.usefixtures("no_punkt")
+def test_nothing_is_downloaded(monkeypatch):
     import nltk
 
     def refuse(*args, **kwargs):
-        raise AssertionError(f"NLTK data was asked for: {args}")
+        raise AssertionError(f"a download was asked for: {args}")
 
-    monkeypatch.setattr(nltk.data, "find", refuse)
-    monkeypatch.setattr(nltk.data, "load", refuse)
     monkeypatch.setattr(nltk, "download", refuse)
-    assert MyTokenizer("We die. We live.").encode("We live.").tolist() == [4, 6, 3]
+    assert MyTokenizer("We die. We live.").encode("We live.").tolist() == [0, 4, 6, 3]
 
 
 def test_without_nltk_the_extra_is_named(monkeypatch):
@@ -75,27 +114,35 @@ def test_ids_are_specials_then_sorted_words():
     }  # fmt: skip
     assert tokenizer.vocab_size == 8
     assert MyTokenizer("").vocab_size == 3
+    assert [tokenizer.id_to_tok[i] for i in (tokenizer.start, tokenizer.pad, tokenizer.unk)] == [
+        "<START>",
+        "<PAD>",
+        "<UNK>",
+    ]
+    assert all(tokenizer.id_to_tok[i] == tok for tok, i in tokenizer.tok_to_id.items())
 
 
-def test_encode_gives_a_row_of_longs_without_start():
+def test_encode_gives_a_row_of_longs_that_begins_with_start():
+    """The sheet: "convert a string to a series of token ids and prepend the token id for the start token"."""
     ids = MyTokenizer("we live .").encode("live, we")
-    assert ids.tolist() == [4, 2, 5]
+    assert ids.tolist() == [0, 4, 2, 5]
     assert ids.dtype == torch.long
     nothing = MyTokenizer("we live .").encode("")
-    assert nothing.shape == (0,)
+    assert nothing.tolist() == [0]
     assert nothing.dtype == torch.long
 
 
 def test_unknown_words_are_kept_as_unk():
     """Classic mistake: leaving unknown words out, which shifts all that follow."""
     tokenizer = MyTokenizer("we live")
-    assert tokenizer.encode("we never live forever").tolist() == [4, 2, 3, 2]
-    assert tokenizer.decode(tokenizer.encode("we never live forever")) == "we <UNK> live <UNK>"
+    assert tokenizer.encode("we never live forever").tolist() == [0, 4, 2, 3, 2]
+    assert tokenizer.decode(tokenizer.encode("we never live forever")) == "<START> we <UNK> live <UNK>"
 
 
+@pytest.mark.usefixtures("no_punkt")
 def test_decode_joins_with_spaces_and_shows_specials():
     tokenizer = MyTokenizer(TEXT)
-    assert tokenizer.decode(tokenizer.encode(TEXT)) == " ".join(WORDS)
+    assert tokenizer.decode(tokenizer.encode(TEXT)) == " ".join(["<START>", *WORDS])
     assert tokenizer.decode(torch.tensor([0, 2, 1, 1])) == "<START> <UNK> <PAD> <PAD>"
     assert tokenizer.decode([]) == ""
 
@@ -110,8 +157,8 @@ def test_decode_refuses_ids_it_does_not_have(ids, message):
 
 def test_a_text_cannot_forge_a_special_token():
     tokenizer = MyTokenizer("<PAD> <START>")
-    assert tokenizer.encode("<PAD>").tolist() == [tokenizer.tok_to_id[tok] for tok in ("<", "PAD", ">")]
-    assert (tokenizer.encode("<START> <PAD> <UNK> <pad>") >= 2).all()
+    assert tokenizer.encode("<PAD>").tolist() == [0, *(tokenizer.tok_to_id[tok] for tok in ("<", "PAD", ">"))]
+    assert (tokenizer.encode("<START> <PAD> <UNK> <pad>")[1:] >= 2).all()
 
 
 def test_padding_fills_on_the_right():

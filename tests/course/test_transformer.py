@@ -104,5 +104,7 @@ def test_examples_of_a_batch_do_not_meet(generator):
 
 
 def test_a_wrong_mask_is_named_with_both_shapes():
-    with pytest.raises(ValueError, match=r"attn_mask must have shape \(6, 6\) or \(3, 6, 6\), got \(5, 6\)"):
+    with pytest.raises(
+        ValueError, match=r"attn_mask must have shape \(6, 6\) or \(1, 6, 6\) or \(3, 6, 6\), got \(5, 6\)"
+    ):
         Transformer(5, 4, 7, num_heads=2, num_layers=1)(torch.zeros(3, 6, 5), torch.ones(5, 6))

@@ -69,7 +69,7 @@ def test_a_folder_appears_whole_or_not_at_all(tmp_path):
     final = tmp_path / "deep" / "set"
     with pytest.raises(KeyboardInterrupt):
         _interrupted(final)
-    assert os.listdir(tmp_path / "deep") == []
+    assert os.listdir(tmp_path) == []
     with new_folder(final) as fresh:
         assert not final.exists()
         (fresh / "file").write_text("first")

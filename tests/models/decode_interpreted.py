@@ -8,8 +8,11 @@ import torch
 
 from regard.layers import Alibi, Gelu, Learned, Natural, PreNorm, Rotary, Scaled, Sinusoidal
 from regard.models import Tied, Untied
+from regard.models.decode import ENDLESS
 from regard.models.decode_fused import FusedDecoder, no_fused
+from regard.models.decode_loop import DECODERS
 from regard.pattern import Causal, Global, Prefix, Strided, Windowed
+from tests.hunt import windows
 from tests.models.test_decode import T, draw, lively
 
 TANH = PreNorm(feedforward=Gelu(hidden=20, tanh=True))
@@ -81,6 +84,17 @@ def test_segments():
     model = lively(pattern=[Causal(), Strided(back=4)])
     segments = torch.tensor([[-1] * 3 + [0] * 15, [0] * 9 + [1] * 9, [0] * 18])
     follow(model, FusedDecoder(model, 3, 64), draw(3, T), [18] * 3, segments)
+
+
+def test_a_window_as_wide_as_the_room_of_the_first_call():
+    """The whole recorded way, twice: a ring of eight slots is no row of eight slots."""
+    model = lively(pattern=Strided(back=7), position=Rotary(), head_width=4, depth=1)
+    call = {"lengths": [2], "segments": False, "grows_by": 1024, "seed": 1}
+    for count in (5, 12):
+        assert windows.wrong(model, "fused", {**call, "count": count, "left_after": count}) is None
+    decoder = DECODERS[model].decoder
+    assert isinstance(decoder, FusedDecoder)
+    assert decoder.capacity == ENDLESS
 
 
 def test_settle_moves_on():

@@ -22,8 +22,9 @@ from regard.layers import (
 )
 from regard.layers.linear_mixer import Linear
 from regard.models import GPT, GPTConfig, Tied, Untied, decode_packed
-from regard.models.decode import ENDLESS
+from regard.models.decode import ENDLESS, Place, _endless, _roomy
 from regard.models.decode_loop import DECODERS, choose, obtain
+from regard.models.gpt import causal
 from regard.pattern import (
     Axial,
     Blocks,
@@ -81,6 +82,11 @@ def lively(seed=2, **fields):
 
 def draw(*shape, seed=6):
     return torch.randint(13, shape, generator=torch.Generator().manual_seed(seed))
+
+
+def _both(width):
+    """So many keys together, the first and the latest."""
+    return Strided(back=width - 1) | Global(first=3)
 
 
 @contextmanager
@@ -210,6 +216,24 @@ def test_a_pattern_that_forgets_has_no_end():
     assert obtain(lively(pattern=Strided(back=100)), 1, 64).capacity == 64
 
 
+@pytest.mark.parametrize("kind", [lambda w: Strided(back=w - 1), Windowed, Global, _both], ids=str)
+def test_every_key_has_a_slot_for_every_window_and_room(kind):
+    for width in range(1, 301):
+        pattern = causal(kind(width))
+        for capacity in (1, 2, 8, 32, 64, 127, 128, 129, 256, 512):
+            place = Place(pattern, _roomy(pattern, capacity))
+            end = 1000 if _endless(place) else capacity
+            slots = place.layout.slot(torch.arange(end))
+            assert int(slots.max()) < place.layout.size, (width, capacity)
+            held = place.layout.held(torch.tensor([end - 1]))[0]
+            alive = (
+                torch.arange(max(0, end - width), end)
+                if kind is not Global
+                else torch.arange(min(width, end))
+            )
+            assert set(held.tolist()) >= set(alive.tolist()), (width, capacity)
+
+
 def test_a_stream_of_many_tokens_holds_still():
     model = lively(pattern=Strided(back=3), position=Sinusoidal())
     stream = model.stream(draw(1, 4), max_new_tokens=10**9)
@@ -225,6 +249,20 @@ def test_two_streams_of_one_model_do_not_meet():
     pairs = list(zip(*streams, strict=True))
     for i in range(2):
         assert torch.equal(torch.stack([pair[i] for pair in pairs], 1), want[i])
+
+
+@pytest.mark.parametrize("packed", [1, 10**9])
+@pytest.mark.parametrize("segmented", [False, True])
+def test_a_call_in_inference_mode_does_not_spoil_the_next(packed, segmented, monkeypatch):
+    monkeypatch.setattr(decode_packed, "PAYS_FROM", packed)
+    monkeypatch.setattr("regard.models.decode_loop.GROWS_BY", 8)
+    model = lively(position=Rotary(), head_width=4)
+    more = {"segments": torch.tensor([[-1, 0, 0]])} if segmented else {}
+    want = model.generate(draw(1, 3), max_new_tokens=20, impl="plain", **more)
+    for inside in (True, False, True, False):
+        DECODERS.pop(model, None) if inside else None
+        with torch.inference_mode(inside):
+            assert torch.equal(model.generate(draw(1, 3), max_new_tokens=20, **more), want)
 
 
 @pytest.mark.parametrize("packed", [1, 10**9])
@@ -325,6 +363,15 @@ def test_errors_and_reasons():
         model.generate([draw(2)], max_new_tokens=2, segments=draw(1, 2))
     with pytest.raises(ValueError, match="a prompt of 15 and max_new_tokens=6 must fit context=20"):
         model.generate([draw(2), draw(15)], max_new_tokens=6)
+    with pytest.raises(ValueError, match="stop must hold tokens from 0 to 12, got stop=999"):
+        model.generate(draw(1, 3), max_new_tokens=2, stop=999)
+    grid = lively(pattern=[Causal(), Axial(rows=4, cols=5)], position=Rotary(), head_width=4)
+    for impl in ("plain", "lean"):
+        with pytest.raises(
+            ValueError, match=r"a prompt of 3 and max_new_tokens=18 must fit the 20 positions"
+        ):
+            grid.generate(draw(1, 3), max_new_tokens=18, impl=impl)
+        assert grid.generate(draw(1, 3), max_new_tokens=17, impl=impl).shape == (1, 20)
     assert [len(x) for x in model.generate([draw(2), draw(4)], max_new_tokens=0)] == [2, 4]
 
 

@@ -3,12 +3,13 @@
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 import torch
 
-from regard.layers import PostNorm, PreNorm, RMSNorm, SwiGLU
+from regard.layers import PostNorm, PreNorm, RMSNorm, Rotary, SwiGLU
 from regard.layers.linear_mixer import Linear
 from regard.models.decode_fused import no_fused
 from regard.pattern import Axial, Causal, Strided
@@ -144,3 +145,44 @@ def test_stops_seeds_and_growth_on_a_gpu(monkeypatch):
     ]
     assert torch.equal(runs[0][1], runs[1][1])
     assert not torch.equal(runs[0][1], runs[2][1])
+
+
+@GPU
+@pytest.mark.parametrize("batch", [1, 16])
+def test_a_window_as_wide_as_the_room_on_a_gpu(batch):
+    """512 slots are what the first call has room for, and a ring of 512 must not be taken for a row."""
+    model = lively(pattern=Strided(back=511), position=Rotary(), width=64, heads=4, context=4096).cuda()
+    for count in (300, 900, 40):
+        prompts = draw(batch, 7).cuda()
+        got = model.generate(prompts, max_new_tokens=count, impl="graph")
+        with torch.no_grad():
+            logits = model(got)[:, 6:-1]
+        best = logits.topk(2).values
+        certain = best[..., 0] - best[..., 1] > 1e-3
+        assert torch.equal(logits.argmax(-1)[certain], got[:, 7:][certain])
+        assert certain.float().mean() > 0.9
+
+
+@GPU
+def test_threads_that_record_and_replay_on_one_gpu():
+    model = lively(pattern=[Strided(back=5), Causal()], context=600, width=64, heads=4).cuda()
+    prompts = [draw(1 + i % 3, 3 + i, seed=i).cuda() for i in range(8)]
+
+    def generate(i):
+        how = {"temperature": 0.0} if i % 2 else {"temperature": 1.0, "top_k": 3 + i}
+        g = torch.Generator("cuda").manual_seed(i)
+        return model.generate(prompts[i], max_new_tokens=60 + i, generator=g, impl="graph", **how)
+
+    want = [generate(i) for i in range(8)]
+    for _ in range(3):
+        with ThreadPoolExecutor(4) as pool:
+            for got, alone in zip(pool.map(generate, range(8)), want, strict=True):
+                assert torch.equal(got, alone)
+
+
+@GPU
+def test_a_recording_in_inference_mode_serves_later_calls():
+    model = lively(context=600, width=64, heads=4).cuda()
+    with torch.inference_mode():
+        want = model.generate(draw(1, 5).cuda(), max_new_tokens=40, impl="graph").clone()
+    assert torch.equal(model.generate(draw(1, 5).cuda(), max_new_tokens=40, impl="graph"), want)

@@ -62,6 +62,14 @@ def test_round_trip(kind, config, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["m.safetensors"]
 
 
+def test_a_model_that_was_read_is_ready_for_use(tmp_path):
+    model = GPT(GPTConfig(vocab=9, context=8, depth=1, width=8, heads=2, dropout=0.5))
+    save(model, tmp_path / "m.safetensors")
+    found = load(tmp_path / "m.safetensors")
+    assert not any(part.training for part in found.modules())
+    assert load(tmp_path / "m.safetensors", into=model).training  # one that is there keeps its mode
+
+
 def test_load_into_a_model_keeps_its_dtype(tmp_path):
     kind, config = MODELS[0]
     model, other = kind(config), kind(config).to(torch.bfloat16)

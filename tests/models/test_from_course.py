@@ -46,6 +46,19 @@ def test_dialogue():
     assert torch.equal(gpt.generate(tokens[:, :4], max_new_tokens=5), course.generate(tokens[:, :4], 5))
 
 
+@pytest.mark.parametrize("training", [True, False])
+def test_the_mode_is_that_of_the_given_model(training):
+    sizes = {"dim": 8, "attn_dim": 4, "mlp_dim": 16, "num_heads": 2, "num_layers": 1}
+    models = [
+        Transformer(**sizes),
+        VisionTransformer(1, 3, 4, 2, **sizes),
+        DialogueGPT(11, 6, **sizes),
+    ]
+    for model in models:
+        found = from_course(model.train(training))
+        assert all(part.training == training for part in found.modules())
+
+
 def test_the_weights_are_copies():
     course = Transformer(dim=8, attn_dim=4, mlp_dim=16, num_heads=2, num_layers=1)
     x = torch.randn(1, 3, 8)

@@ -128,7 +128,8 @@ def test_the_encoder_is_frozen_in_weights_and_in_mode():
 def test_gradients_reach_the_embedding_in_evaluation_mode_too(model):
     model.eval()
     assert all(part.training for part in model.modules() if isinstance(part, nn.GRU))  # cuDNN asks for it
-    assert not model.reader.training
+    reader = model.reader if isinstance(model, GRUClassifier) else model.rnn
+    assert not reader.training
     found = input_gradient(model, rows(7, 7)[0])
     assert (found.scores.abs() > 0).all()
 
@@ -149,8 +150,22 @@ def test_a_bert_of_transformers():
     tokens, segments = rows(7, 4)
     with torch.no_grad():
         hidden = theirs(tokens, attention_mask=segments + 1).last_hidden_state
-        want = model.head(model.reader(hidden, segments=segments))
-        torch.testing.assert_close(model(tokens, segments=segments), want, rtol=1e-4, atol=1e-5)
+        want = model.out(model.rnn(hidden, segments=segments))
+        torch.testing.assert_close(model(text=tokens, segments=segments), want, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("bidirectional", [True, False])
+@pytest.mark.parametrize("layers", [1, 2])
+def test_the_weights_of_torchs_own_gru_load(layers, bidirectional):
+    """The public notebook that the sheet builds on has an `nn.GRU` as rnn and an `nn.Linear` as out."""
+    model = BERTGRUSentiment(Encoder(BERT), 6, 1, layers, bidirectional, 0.0).eval()
+    rnn = nn.GRU(BERT.width, 6, num_layers=layers, bidirectional=bidirectional, batch_first=True)
+    model.rnn.load_state_dict(rnn.state_dict())
+    text = rows(7, 7)[0]
+    with torch.no_grad():
+        _, hidden = rnn(model.bert.features(text))
+        last = torch.cat([hidden[-2], hidden[-1]], dim=1) if bidirectional else hidden[-1]
+        torch.testing.assert_close(model(text), model.out(last), rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("model", models(), ids=lambda one: type(one).__name__)

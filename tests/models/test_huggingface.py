@@ -41,7 +41,7 @@ def lively(model):
 def both(model, tmp_path):
     """The model as read from the object and as read from a folder."""
     model.save_pretrained(tmp_path / "theirs")
-    return [from_huggingface(model).eval(), from_huggingface(tmp_path / "theirs").eval()]
+    return [from_huggingface(model), from_huggingface(tmp_path / "theirs")]
 
 
 def tokens(B, T, vocab=31):
@@ -91,9 +91,17 @@ def test_gpt2(changes, tmp_path):
     same(ours, from_huggingface(tmp_path / "ours"))
 
 
+def test_the_model_is_in_evaluation_mode(tmp_path):
+    """A checkpoint's dropout is for its training: as transformers gives it, the model repeats itself."""
+    theirs = lively(transformers.GPT2LMHeadModel(gpt2(resid_pdrop=0.5, embd_pdrop=0.5, attn_pdrop=0.0)))
+    for ours in both(theirs.train(), tmp_path):
+        assert not any(part.training for part in ours.modules())
+        torch.testing.assert_close(ours(tokens(2, 7)), theirs.eval()(tokens(2, 7)).logits, **CLOSE)
+
+
 def test_gpt2_without_a_head_is_tied(tmp_path):
     theirs = lively(transformers.GPT2Model(gpt2()))
-    ours = from_huggingface(theirs).eval()
+    ours = from_huggingface(theirs)
     torch.testing.assert_close(ours.features(tokens(2, 7)), theirs(tokens(2, 7)).last_hidden_state, **CLOSE)
 
 
@@ -143,7 +151,7 @@ def test_bert_classifier(tmp_path):
 
 def test_bert_without_pooler_or_types(tmp_path):
     theirs = lively(transformers.BertModel(bert(), add_pooling_layer=False))
-    ours = from_huggingface(theirs).eval()
+    ours = from_huggingface(theirs)
     x, (mask, segments) = tokens(2, 9), padding(9, 4)
     hidden = theirs(x, attention_mask=mask).last_hidden_state * mask[..., None]
     torch.testing.assert_close(ours(x, segments=segments), hidden.sum(1) / mask.sum(1, keepdim=True), **CLOSE)
@@ -163,7 +171,7 @@ def test_old_names_of_norms_are_read(tmp_path):
         weights = {name.replace(new, old): weight for name, weight in weights.items()}
     safetensors.save_file(weights, tmp_path / "model.safetensors")
     torch.testing.assert_close(
-        from_huggingface(tmp_path).eval()(tokens(1, 5)), theirs(tokens(1, 5)).pooler_output, **CLOSE
+        from_huggingface(tmp_path)(tokens(1, 5)), theirs(tokens(1, 5)).pooler_output, **CLOSE
     )
 
 
@@ -210,9 +218,7 @@ def test_shards_are_joined(tmp_path):
     theirs = lively(transformers.GPT2LMHeadModel(gpt2()))
     theirs.save_pretrained(tmp_path, max_shard_size="4KB")
     assert len(list(tmp_path.glob("*.safetensors"))) > 1
-    torch.testing.assert_close(
-        from_huggingface(tmp_path).eval()(tokens(1, 5)), theirs(tokens(1, 5)).logits, **CLOSE
-    )
+    torch.testing.assert_close(from_huggingface(tmp_path)(tokens(1, 5)), theirs(tokens(1, 5)).logits, **CLOSE)
 
 
 def test_bfloat16_stays(tmp_path):
@@ -319,7 +325,7 @@ def test_a_real_encoder(minilm):
     ids = torch.tensor([one.ids for one in batch])
     mask = torch.tensor([one.attention_mask for one in batch])
     assert mask.min() == 0
-    ours = from_huggingface(minilm).eval()
+    ours = from_huggingface(minilm)
     theirs = transformers.AutoModel.from_pretrained(minilm).eval()
     with torch.no_grad():
         hidden = ours.features(ids, segments=mask - 1)

@@ -34,6 +34,24 @@ def test_frequencies_follow_the_temperature():
     assert (pick(logits) == 1).all()
 
 
+def test_all_of_the_chances_are_all_of_the_tokens():
+    """Rounded chances may add up to 1 long before the last of many tokens."""
+    logits = 5 * torch.randn(2, 50_257, generator=torch.Generator().manual_seed(0))
+    assert likeliest(logits, None, top_p=1.0).isfinite().all()
+    assert likeliest(logits, 7, top_p=1.0).isfinite().sum(1).tolist() == [7, 7]
+
+
+@pytest.mark.parametrize("temperature", [1e-3, 1e-30, 1e-40, 1e-310, 5e-324])
+@pytest.mark.parametrize("more", [{}, {"top_k": 3}, {"top_p": 0.9}, {"top_k": 2, "top_p": 1.0}])
+def test_next_to_no_temperature_takes_the_likeliest(temperature, more):
+    logits = torch.tensor([[-4.0, 1.0, 80.0, 3.0], [-1e4, -1e4 + 1, -2e4, -3e4]])
+    for seed in range(20):
+        draw = torch.Generator().manual_seed(seed)
+        assert pick(logits, temperature, generator=draw, **more).tolist() == [2, 1]
+    equal = torch.zeros(50, 3)
+    assert pick(equal, temperature, generator=torch.Generator().manual_seed(0)).unique().tolist() == [0, 1, 2]
+
+
 @pytest.mark.parametrize(
     ("name", "bad"), [("temperature", -0.1), ("temperature", float("nan")), ("top_k", 0), ("top_p", 0.0)]
 )

@@ -1,5 +1,6 @@
 """One studio with three tiny models, one browser for it, and a way to ask it without a browser."""
 
+import asyncio
 import json
 import shutil
 import subprocess
@@ -42,6 +43,18 @@ def runs(tmp_path_factory):
         write_run(folder / "play-gpt", gpt, {"task": "language", "data": "play", "context": 320}, play),
         write_run(folder / "verdicts-encoder", encoder, verdicts, words),
     ]
+
+
+def built(build, shelf):
+    """The page of one room."""
+    import gradio as gr
+
+    async def make():  # inside a loop, for Gradio makes one where there is none and leaves it open
+        with gr.Blocks() as page:
+            build(shelf)
+        return page
+
+    return asyncio.run(make())
 
 
 @pytest.fixture(scope="session")

@@ -3,6 +3,7 @@
 import json
 import time
 import urllib.error
+import urllib.request
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 
@@ -12,6 +13,8 @@ import torch
 from regard.pattern import parse
 from regard.probe.colours import png
 from regard.studio import limits
+from regard.studio.rooms import sentiment
+from regard.train import load_run
 
 
 @pytest.fixture(autouse=True)
@@ -183,6 +186,25 @@ def test_paths_lead_nowhere(studio, path):
 def test_foreign_names_are_not_answered(studio):
     assert studio.get("/", Host="evil.example")[0] == 403
     assert studio.get("/", Host="localhost")[0] == 200
+
+
+def test_pages_of_another_origin_send_nothing(studio):
+    for path in ("gradio_api/upload", "gradio_api/queue/join", "gradio_api/cancel"):
+        headers = {"content-type": "text/plain", "origin": "http://evil.example"}
+        request = urllib.request.Request(studio.address + path, data=b"{}", headers=headers)
+        status, said = studio._send(request)
+        assert (status, said) == (403, "this studio takes nothing from pages of another origin")
+
+
+def test_visitors_of_one_model_get_their_own_verdicts(studio, runs):
+    """Each as if there were no other: what is looked at is not changed by looking."""
+    run = load_run(runs[2])
+    words = ("the acting is", "dull", "not", "a film of", "one", "minute", "never", "wonderful")
+    texts = [" ".join(words[(i * j) % 8] for j in range(1, 3 + i % 7)) for i in range(1, 25)]
+    want = [sentiment.answer(run, text) for text in texts]
+    with ThreadPoolExecutor(8) as pool:
+        said = list(pool.map(lambda text: studio.ask("review", "change", review=text), texts))
+    assert [out["data"][0] if done else out for done, out in said] == want
 
 
 def test_sixteen_visitors_at_once(studio):

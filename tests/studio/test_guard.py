@@ -1,9 +1,12 @@
 import asyncio
+import os
+import time
 
 import pytest
 
 from regard.studio import limits
-from regard.studio.guard import Guard, loopback, stamp
+from regard.studio.guard import Guard, foreign, loopback
+from regard.studio.quotas import Tally, Uploads
 from regard.studio.server import check_address
 
 TOKEN = "correct horse battery"
@@ -22,11 +25,12 @@ async def inner(scope, receive, send):
     await send({"type": "http.response.body", "body": b"inside" + body})
 
 
-def ask(token=None, path="/", query="", body=(b"",), kind="http", **headers):
+def ask(token=None, path="/", query="", body=(b"",), kind="http", method="GET", guard=None, **headers):
     """Status, headers and text of one request."""
     headers = {"host": "127.0.0.1:7860", **headers}
     scope = {
-        "type": kind, "path": path, "query_string": query.encode(),
+        "type": kind, "path": path, "query_string": query.encode(), "method": method,
+        "client": ("10.0.0.7", 5000),
         "headers": [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()],
     }  # fmt: skip
     last = len(body) - 1
@@ -39,7 +43,7 @@ def ask(token=None, path="/", query="", body=(b"",), kind="http", **headers):
     async def send(message):
         said.append(message)
 
-    asyncio.run(Guard(inner, token)(scope, receive, send))
+    asyncio.run((Guard(inner, token) if guard is None else guard)(scope, receive, send))
     if not said or said[0]["type"] != "http.response.start":
         return None, {}, ""
     named = {name.decode(): value.decode() for name, value in said[0]["headers"]}
@@ -69,14 +73,94 @@ def test_without_the_token_nobody_comes_in():
 
 
 def test_the_token_opens_the_door_once_and_the_cookie_from_then_on():
-    status, headers, _ = ask(TOKEN, path="/", query="a=1&token=correct+horse+battery")
+    guard = Guard(inner, TOKEN)
+    status, headers, _ = ask(guard=guard, path="/", query="a=1&token=correct+horse+battery")
     assert (status, headers["location"]) == (303, "/?a=1")
     assert "HttpOnly" in headers["set-cookie"]
     assert "SameSite=Strict" in headers["set-cookie"]
     assert TOKEN not in headers["set-cookie"]
-    assert ask(TOKEN, cookie=headers["set-cookie"].partition(";")[0])[0] == 200
+    cookie = headers["set-cookie"].partition(";")[0]
+    assert ask(guard=guard, cookie=cookie)[0] == 200
+    assert ask(TOKEN, cookie=cookie)[0] == 401  # another studio, though its token is the same
     assert ask(TOKEN, authorization=f"Bearer {TOKEN}")[0] == 200
-    assert stamp(TOKEN) != stamp(TOKEN + "!")
+
+
+def test_tokens_cannot_be_tried_out_for_long():
+    guard = Guard(inner, TOKEN)
+    _, headers, _ = ask(guard=guard, query="token=correct+horse+battery")
+    for i in range(limits.ATTEMPTS):
+        way = {"query": f"token=guess{i}"} if i % 2 else {"authorization": f"Bearer guess{i}"}
+        assert ask(guard=guard, **way)[0] == 401
+    status, said, _ = ask(guard=guard, query="token=correct+horse+battery")
+    assert (status, said["retry-after"]) == (429, "60")
+    assert ask(guard=guard, authorization=f"Bearer {TOKEN}")[0] == 429
+    assert ask(guard=guard)[0] == 401  # who tries nothing is told what is needed
+    assert ask(guard=guard, cookie=headers["set-cookie"].partition(";")[0])[0] == 200  # who is in stays in
+    guard.wrong.clock = lambda: guard.wrong.used["10.0.0.7"][-1][0] + 61
+    assert ask(guard=guard, query="token=correct+horse+battery")[0] == 303
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "GET"])
+@pytest.mark.parametrize("token", [None, TOKEN])
+def test_pages_of_another_origin_can_do_nothing(method, token):
+    known = {} if token is None else {"authorization": f"Bearer {token}"}
+    for origin in ("http://evil.example", "null", "", "http://127.0.0.1:7861", "http://127.0.0.1"):
+        status, _, text = ask(token, method=method, path="/gradio_api/upload", origin=origin, **known)
+        assert (status, text) == (403, "this studio takes nothing from pages of another origin")
+    assert ask(token, method=method, origin="http://127.0.0.1:7860", **known)[0] == 200
+    assert ask(token, method=method, **known)[0] == 200  # a program, which no page can make use of
+
+
+def test_a_link_from_elsewhere_leads_here_and_a_form_does_not():
+    there = {"host": "a", "sec-fetch-site": "cross-site"}
+    assert not foreign("GET", there)
+    assert foreign("POST", there)
+    assert not foreign("POST", {"host": "a", "sec-fetch-site": "same-origin"})
+
+
+def test_uploads_have_a_quota(monkeypatch, tmp_path):
+    monkeypatch.setattr(limits, "VISITOR", 1000)
+    monkeypatch.setattr(limits, "STORED", 1500)
+    guard = Guard(inner, None, Uploads(tmp_path))
+
+    def upload(size):
+        return ask(guard=guard, method="POST", path="/gradio_api/upload", content_length=str(size))
+
+    assert ask(guard=guard, method="POST", path="/gradio_api/upload")[0] == 411
+    assert [upload(400)[0] for _ in range(3)] == [200, 200, 429]
+    assert "at most 1,000 bytes may be uploaded in 10 minutes" in upload(400)[2]
+    assert ask(guard=guard, method="POST", path="/gradio_api/queue/join", content_length="400")[0] == 200
+    assert upload(200)[0] == 200  # what was refused was not counted
+
+
+def test_the_oldest_uploads_make_room(monkeypatch, tmp_path):
+    monkeypatch.setattr(limits, "STORED", 1000)
+    now = time.time()
+    for i in range(5):
+        (tmp_path / f"d{i}").mkdir()
+        (tmp_path / f"d{i}" / "p.png").write_bytes(bytes(200))
+        os.utime(tmp_path / f"d{i}" / "p.png", (now - 100 + i, now - 100 + i))
+    uploads = Uploads(tmp_path)
+    assert uploads.refused("me", "300") is None
+    assert [(tmp_path / f"d{i}" / "p.png").exists() for i in range(5)] == [False, False, True, True, True]
+    os.utime(tmp_path / "d4" / "p.png", (now - 4000, now - 4000))  # an hour and more
+    uploads.clear(0)
+    assert [(tmp_path / f"d{i}" / "p.png").exists() for i in range(2, 5)] == [True, True, False]
+
+
+def test_a_tally_forgets():
+    now = [0.0]
+    tally = Tally(10, most=3, clock=lambda: now[0])
+    tally.add("a", 2)
+    now[0] = 6
+    tally.add("a")
+    assert tally.full("a")
+    now[0] = 10.5
+    assert not tally.full("a", 2)
+    assert tally.full("a", 3)
+    for i in range(5000):
+        tally.add(str(i))
+    assert len(tally.used) <= 4096
 
 
 def test_the_redirect_stays_here():

@@ -2,6 +2,8 @@
 
 import base64
 import re
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 import torch
@@ -204,7 +206,10 @@ def test_every_room_fits_and_nothing_comes_from_outside(visit, studio, width, sc
 
 def test_with_a_token_the_page_works_and_without_it_nothing_does(browser, start, monkeypatch, tmp_path):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    guarded = start("--token", "correct horse battery")
+    (tmp_path / "secret").write_text("correct horse battery\n")
+    guarded = start("--token-file", tmp_path / "secret")
+    with suppress(FileNotFoundError):  # nothing to look at but on Linux
+        assert b"horse" not in Path(f"/proc/{guarded.process.pid}/cmdline").read_bytes()
     bare = guarded.address.partition("?")[0]
     context = browser.new_context()
     page = context.new_page()

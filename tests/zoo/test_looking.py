@@ -65,9 +65,9 @@ def test_errors(image_run, text_run, files, tmp_path):
         zoo.look(run, files, labels=["cat", "cow"])
     with pytest.raises(ValueError, match="labels must be one per image, got 1 for 2"):
         zoo.look(run, files, labels=["cat"])
-    with pytest.raises(ValueError, match="got none"):
-        zoo.look(run, [])
-    with pytest.raises(ValueError, match="labels are for images, got a run for texts"):
+    with pytest.raises(ValueError, match="text for a run that reads texts, got none"):
+        zoo.look(zoo.open_run(text_run), [])
+    with pytest.raises(ValueError, match="labels are for images that are given, got a run for texts"):
         zoo.look(zoo.open_run(text_run), ["dull"], labels=["positive"])
     with pytest.raises(ValueError, match="the zoo has no model 'nothing'"):
         zoo.open_run("zoo:nothing")

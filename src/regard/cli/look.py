@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from regard.cli.options import AsJson, print_json
+from regard.cli.train import DataDir
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,11 +30,16 @@ def look(
         str, typer.Argument(metavar="RUN", help="A run's folder, or zoo:NAME.", show_default=False)
     ],
     inputs: Annotated[
-        list[str],
-        typer.Argument(metavar="INPUT...", help="Image files, texts or .txt files.", show_default=False),
-    ],
+        list[str] | None,
+        typer.Argument(
+            metavar="[INPUT]...",
+            help="Image files, texts or .txt files; none: ten images that training held out.",
+            show_default=False,
+        ),
+    ] = None,
     out: Out = Path("look"),
     labels: Labels = None,
+    data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
     """Show where a model looked and what moved its answer; write FOLDER/look.html and PNG files.
@@ -43,7 +49,7 @@ def look(
     from regard import zoo
 
     names = None if labels is None else [label.strip() for label in labels.split(",")]
-    found = zoo.look(zoo.open_run(run), inputs, labels=names)
+    found = zoo.look(zoo.open_run(run), inputs or [], labels=names, data_dir=data_dir)
     files = write(found, run, out)
     if as_json:
         print_json(found.as_dict() | {"files": [str(file) for file in files]})

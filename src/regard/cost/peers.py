@@ -7,6 +7,7 @@ import io
 import logging
 import warnings
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import asdict, dataclass
 from importlib import import_module
 from typing import Any
@@ -71,7 +72,7 @@ def compare(name: str, model: nn.Module, *inputs: Tensor) -> Comparison:
     >>> found.flops, found.parameters, found.readings[0].tool
     (192, 36, 'torch FlopCounterMode')
     """
-    model = model.eval()
+    model = deepcopy(model).eval()  # tools hang hooks and buffers into what they count
     with torch.no_grad():
         true = executed(model, *inputs)
     parameters = sum(weight.numel() for weight in model.parameters())

@@ -5,18 +5,29 @@ import math
 import torch
 from torch import Tensor, nn
 
-from regard.course.checks import check_shape, check_sizes
+from regard.errors import check_shape, check_sizes
 from regard.pattern import Pattern
+
+
+class Linear(nn.Linear):
+    """A linear map that also loads weights without a bias, as students write them: the bias is then zero."""
+
+    def _load_from_state_dict(self, weights: dict[str, Tensor], prefix: str, *how: object) -> None:
+        if f"{prefix}weight" in weights:
+            weights.setdefault(f"{prefix}bias", torch.zeros(self.out_features))
+        super()._load_from_state_dict(weights, prefix, *how)
 
 
 def may_attend(attn_mask: Tensor | Pattern | None, x: Tensor) -> Tensor | None:
     """The mask for `x` (B,T,dim) as booleans on its device, (T,T) or (B,T,T); None: all pairs may attend."""
     if attn_mask is None:
         return None
-    B, T, _ = x.shape
+    *B, T, _ = x.shape
     mask = attn_mask.dense(T) if isinstance(attn_mask, Pattern) else attn_mask
-    if tuple(mask.shape) not in ((T, T), (B, T, T)):
-        raise ValueError(f"attn_mask must have shape {(T, T)} or {(B, T, T)}, got {tuple(mask.shape)}")
+    shapes = dict.fromkeys([(T, T), (1, T, T), (*B, T, T)])
+    if (got := tuple(mask.shape)) not in shapes:
+        raise ValueError(f"attn_mask must have shape {' or '.join(map(str, shapes))}, got {got}")
+    mask = mask[0] if mask.shape[:-2] == (1,) else mask  # one mask for all, or for the only one
     if mask.dtype != torch.bool and len(wrong := mask[(mask != 0) & (mask != 1)]) > 0:
         raise ValueError(f"attn_mask must hold only 1 (may attend) and 0, got {wrong[0].item()}")
     return mask.to(x.device) == 1
@@ -46,15 +57,15 @@ class AttentionHead(nn.Module):
         super().__init__()
         check_sizes(dim=dim, n_hidden=n_hidden)
         self.dim, self.n_hidden = dim, n_hidden
-        self.W_Q = nn.Linear(dim, n_hidden)
-        self.W_K = nn.Linear(dim, n_hidden)
-        self.W_V = nn.Linear(dim, n_hidden)
+        self.W_Q = Linear(dim, n_hidden)
+        self.W_K = Linear(dim, n_hidden)
+        self.W_V = Linear(dim, n_hidden)
 
     def forward(self, x: Tensor, attn_mask: Tensor | Pattern | None = None) -> tuple[Tensor, Tensor]:
-        """Give the head's output (B,T,n_hidden) and its weights (B,T,T), one row per query."""
+        """Give the output (B,T,n_hidden) and the weights (B,T,T), a row per query; `x` may come without B."""
         check_shape("x", x, "B", "T", self.dim)
         q, k, v = self.W_Q(x), self.W_K(x), self.W_V(x)  # B T n_hidden
-        scores = q @ k.transpose(1, 2) / math.sqrt(self.n_hidden)  # B T T
+        scores = q @ k.transpose(-2, -1) / math.sqrt(self.n_hidden)  # B T T
         alpha = masked_softmax(scores, may_attend(attn_mask, x))
         return alpha @ v, alpha
 
@@ -71,10 +82,9 @@ class MultiHeadedAttention(nn.Module):
         super().__init__()
         check_sizes(num_heads=num_heads)
         self.heads = nn.ModuleList(AttentionHead(dim, n_hidden) for _ in range(num_heads))
-        self.W_O = nn.Linear(num_heads * n_hidden, dim)
+        self.W_O = Linear(num_heads * n_hidden, dim)
 
     def forward(self, x: Tensor, attn_mask: Tensor | Pattern | None = None) -> tuple[Tensor, Tensor]:
         """Give the mixed outputs (B,T,dim) and the weights of all heads (B,H,T,T)."""
-        results = [head(x, attn_mask) for head in self.heads]
-        outs, alphas = zip(*results, strict=True)
-        return self.W_O(torch.cat(outs, dim=-1)), torch.stack(alphas, dim=1)
+        outs, alphas = zip(*(head(x, attn_mask) for head in self.heads), strict=True)
+        return self.W_O(torch.cat(outs, dim=-1)), torch.stack(alphas, dim=-3)

@@ -1,34 +1,43 @@
 """Text into numbers: words become ids, lines become examples, examples become padded batches."""
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from regard.course.checks import check_sizes
-from regard.errors import need
-
-START, PAD, UNK = 0, 1, 2
+from regard.errors import check_sizes, need
 
 
 class MyTokenizer:
     """The words of a text, numbered: 0 <START>, 1 <PAD>, 2 <UNK>, then the text's own in sorted order.
 
+    Words are those of NLTK's `word_tokenize`. Where its trained sentence data is not installed, sentences end
+    at every full stop, so that "Mr. Hyde" has the tokens "Mr" and "."; `nltk.download("punkt_tab")` gets it.
+
     >>> tokenizer = MyTokenizer("I shall not die. I shall live!")
     >>> tokenizer.encode("I shall sing.")
-    tensor([5, 9, 2, 4])
+    tensor([0, 5, 9, 2, 4])
     >>> tokenizer.decode([0, 5, 9, 2, 4])
     '<START> I shall <UNK> .'
     """
 
+    start, pad, unk = 0, 1, 2
+
     def __init__(self, raw_text: str) -> None:
-        nltk = need("nltk", "text")
-        self.sentences = nltk.tokenize.PunktSentenceTokenizer()  # untrained, so nothing to download
-        self.words = nltk.tokenize.NLTKWordTokenizer()
+        rules = need("nltk", "text").tokenize
+        self.sentences, self.words = self.splitter(rules), rules.NLTKWordTokenizer()
         # No text can hold a special token: the word tokenizer takes "<PAD>" apart into three.
         self.id_to_tok = ["<START>", "<PAD>", "<UNK>", *sorted(set(self.tokenize(raw_text)))]
         self.tok_to_id = {tok: i for i, tok in enumerate(self.id_to_tok)}
         self.vocab_size = len(self.id_to_tok)
+
+    def splitter(self, rules: Any) -> Any:
+        """What cuts a text into sentences."""
+        try:
+            return rules.PunktTokenizer("english")
+        except LookupError:  # its data is not installed
+            return rules.PunktSentenceTokenizer()
 
     def tokenize(self, text: str) -> list[str]:
         """The words and signs of a text."""
@@ -38,8 +47,8 @@ class MyTokenizer:
         return [tok for sentence in self.sentences.tokenize(text) for tok in self.words.tokenize(sentence)]
 
     def encode(self, text: str) -> Tensor:
-        """The ids (T,) of a text, without <START>; a word never seen becomes <UNK>."""
-        return torch.tensor([self.tok_to_id.get(tok, UNK) for tok in self.tokenize(text)], dtype=torch.long)
+        """The ids (1+T,) of a text after <START>; a word never seen becomes <UNK>."""
+        return torch.tensor([self.start, *(self.tok_to_id.get(tok, self.unk) for tok in self.tokenize(text))])
 
     def decode(self, ids: Tensor | Sequence[int]) -> str:
         """The tokens of ids (T,), special ones too, joined by spaces."""
@@ -51,11 +60,11 @@ class MyTokenizer:
     def pad_examples(self, examples: Sequence[Tensor | Sequence[int]]) -> Tensor:
         """One batch (B,T) from B examples of any length, filled up on the right with <PAD>."""
         rows = [torch.as_tensor(example, dtype=torch.long) for example in examples]
-        return nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=PAD)
+        return nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=self.pad)
 
 
 class DialogueDataset(torch.utils.data.Dataset[Tensor]):
-    """One example per line: <START>, then the line's tokens, cut to at most `max_N` ids in all.
+    """One example per line: <START>, as `encode` begins, and the line's tokens, cut to `max_N` ids in all.
 
     >>> data = DialogueDataset(MyTokenizer("yes or no"), ["yes yes yes yes", "no"], max_N=4)
     >>> data.collate_fn([data[0], data[1]])["input_ids"]
@@ -68,7 +77,7 @@ class DialogueDataset(torch.utils.data.Dataset[Tensor]):
         if isinstance(lines, str):  # iterating over it would make an example of every character
             raise ValueError("lines must be several strings, got one str")
         self.tokenizer = tokenizer
-        self.examples = [torch.cat([torch.tensor([START]), tokenizer.encode(line)])[:max_N] for line in lines]
+        self.examples = [tokenizer.encode(line)[:max_N] for line in lines]
 
     def __len__(self) -> int:
         return len(self.examples)
@@ -79,4 +88,4 @@ class DialogueDataset(torch.utils.data.Dataset[Tensor]):
     def collate_fn(self, examples: Sequence[Tensor]) -> dict[str, Tensor]:
         """A batch for the model: `input_ids` (B,T), and `input_mask` (B,T) with 1 for real tokens."""
         input_ids = self.tokenizer.pad_examples(examples)
-        return {"input_ids": input_ids, "input_mask": (input_ids != PAD).long()}
+        return {"input_ids": input_ids, "input_mask": (input_ids != self.tokenizer.pad).long()}

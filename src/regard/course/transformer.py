@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor, nn
 
-from regard.course.attention import MultiHeadedAttention, may_attend
-from regard.course.checks import check_shape, check_sizes
+from regard.course.attention import Linear, MultiHeadedAttention, may_attend
+from regard.errors import check_shape, check_sizes
 from regard.pattern import Pattern
 
 
@@ -17,7 +17,7 @@ class FFN(nn.Sequential):
 
     def __init__(self, dim: int, n_hidden: int) -> None:
         check_sizes(dim=dim, n_hidden=n_hidden)
-        super().__init__(nn.LayerNorm(dim), nn.Linear(dim, n_hidden), nn.GELU(), nn.Linear(n_hidden, dim))
+        super().__init__(nn.LayerNorm(dim), Linear(dim, n_hidden), nn.GELU(), Linear(n_hidden, dim))
         self.dim = dim
 
     def forward(self, x: Tensor) -> Tensor:
@@ -59,8 +59,8 @@ class Transformer(nn.Module):
         super().__init__()
         check_sizes(num_layers=num_layers)
         self.dim = dim
-        layers = [AttentionResidual(dim, attn_dim, mlp_dim, num_heads) for _ in range(num_layers)]
-        self.layers = nn.ModuleList(layers)
+        sizes = dim, attn_dim, mlp_dim, num_heads
+        self.layers = nn.ModuleList(AttentionResidual(*sizes) for _ in range(num_layers))
 
     def forward(
         self, x: Tensor, attn_mask: Tensor | Pattern | None = None, return_attn: bool = False
@@ -72,4 +72,4 @@ class Transformer(nn.Module):
         for layer in self.layers:
             x, alphas = layer(x, allowed)
             seen.append(alphas)
-        return x, torch.stack(seen, dim=1) if return_attn else None
+        return x, torch.stack(seen, dim=-4) if return_attn else None

@@ -3,8 +3,9 @@
 import torch
 from torch import Tensor, nn
 
-from regard.course.checks import check_shape, check_sizes
+from regard.course.attention import Linear
 from regard.course.transformer import Transformer
+from regard.errors import check_shape, check_sizes
 
 
 class PatchEmbed(nn.Module):
@@ -27,8 +28,8 @@ class PatchEmbed(nn.Module):
     def forward(self, img: Tensor) -> Tensor:
         """Map images (B,nin,S,S) to tokens (B,P,nout)."""
         check_shape("img", img, "B", self.nin, self.img_size, self.img_size)
-        x = self.conv(img).flatten(start_dim=2)  # B nout rows cols -> B nout P
-        return x.transpose(1, 2)  # B P nout; a reshape would mix channels with patches
+        x = self.conv(img).flatten(start_dim=-2)  # B nout rows cols -> B nout P
+        return x.transpose(-2, -1)  # B P nout; a reshape would mix channels with patches
 
 
 class VisionTransformer(nn.Module):
@@ -50,11 +51,11 @@ class VisionTransformer(nn.Module):
         self.pos_E = nn.Embedding(self.patch_embed.num_patches, dim)
         self.cls_token = nn.Parameter(torch.randn(1, 1, dim))
         self.transformer = Transformer(dim, attn_dim, mlp_dim, num_heads, num_layers)
-        self.head = nn.Sequential(nn.LayerNorm(dim), nn.Linear(dim, nout))
+        self.head = nn.Sequential(nn.LayerNorm(dim), Linear(dim, nout))
 
     def forward(self, img: Tensor, return_attn: bool = False) -> tuple[Tensor, Tensor | None]:
         """Map images (B,n_channels,S,S) to logits (B,nout) and, if asked, weights (B,L,H,1+P,1+P)."""
         patches = self.patch_embed(img) + self.pos_E.weight  # B P dim
-        cls_token = self.cls_token.expand(len(img), -1, -1)  # B 1 dim, without a position
-        x, alphas = self.transformer(torch.cat([cls_token, patches], dim=1), return_attn=return_attn)
-        return self.head(x[:, 0]), alphas
+        cls_token = self.cls_token[0].expand(*patches.shape[:-2], 1, -1)  # B 1 dim, without a position
+        x, alphas = self.transformer(torch.cat([cls_token, patches], dim=-2), return_attn=return_attn)
+        return self.head(x[..., 0, :]), alphas

@@ -7,7 +7,7 @@ import hashlib
 import os
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from shutil import rmtree
@@ -90,8 +90,10 @@ def write(path: Path, data: bytes) -> None:
 def new_folder(final: Path) -> Iterator[Path]:
     """A temporary folder that takes its `final` name when the block ends well, and vanishes when it does not.
 
-    A folder of that name which appeared in the meantime is kept: another process was faster.
+    The folders above that had to be made vanish with it. A folder of that name which appeared in the meantime
+    is kept: another process was faster.
     """
+    made = [parent for parent in final.parents if not parent.exists()]  # the innermost first
     final.parent.mkdir(parents=True, exist_ok=True)
     folder = final.with_name(f".{final.name}.{uuid4().hex}")
     folder.mkdir()
@@ -106,6 +108,10 @@ def new_folder(final: Path) -> Iterator[Path]:
         _settle_names(final.parent)
     finally:
         rmtree(folder, ignore_errors=True)
+        if not final.is_dir():
+            for parent in made:
+                with suppress(OSError):  # somebody else has put something there
+                    parent.rmdir()
 
 
 def _settle(folder: Path) -> None:

@@ -69,6 +69,8 @@ class Tokenizer(ABC):
 class WordTokenizer(Tokenizer):
     """Words and signs by NLTK's rules: 0 <START>, 1 <PAD>, 2 <UNK>, then the words in sorted order.
 
+    Like every tokenizer here, and unlike the course's, `encode` adds no <START>: who wants it adds `start`.
+
     >>> tokenizer = WordTokenizer.train(["I shall not die.", "I shall live!"])
     >>> tokenizer.encode("I shall sing.")
     [5, 9, 2, 4]
@@ -87,7 +89,7 @@ class WordTokenizer(Tokenizer):
         """Number the words of these texts: all of them, or the most frequent so that `vocab` ids suffice."""
         if vocab is not None:
             check_int("vocab", vocab, least=len(SPECIALS))
-        rules = MyTokenizer("")
+        rules = WordRules("")
         counts: Counter[str] = Counter()
         for text in _several(texts):
             counts.update(rules.tokenize(text))
@@ -101,9 +103,9 @@ class WordTokenizer(Tokenizer):
         return len(self.words)
 
     @cached_property
-    def rules(self) -> MyTokenizer:
+    def rules(self) -> WordRules:
         """NLTK's rules, which a tokenizer that only decodes does not need."""
-        return MyTokenizer("")
+        return WordRules("")
 
     def encode(self, text: str) -> list[int]:
         """The ids of a text's words, without <START>; a word never seen becomes <UNK>."""
@@ -118,6 +120,17 @@ class WordTokenizer(Tokenizer):
     @classmethod
     def _from_state(cls, state: dict[str, Any]) -> WordTokenizer:
         return cls(_strings(state["words"]))
+
+
+class WordRules(MyTokenizer):
+    """The course's tokenizer without NLTK's trained sentence data, even where that is installed.
+
+    A tokenizer that is saved on one machine must read a text in the same way on every other.
+    """
+
+    def splitter(self, rules: Any) -> Any:
+        """What cuts a text into sentences: at every full stop."""
+        return rules.PunktSentenceTokenizer()
 
 
 class CharTokenizer(Tokenizer):

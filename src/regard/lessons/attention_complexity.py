@@ -7,7 +7,9 @@ import torch
 
 from regard.attention import attend
 from regard.cost import AttentionShape, formulas, price
+from regard.course import AttentionHead
 from regard.lessons.checking.exercise import Domain, Exercise, growth_domain
+from regard.lessons.diagrams import self_attention
 from regard.lessons.figures import curves
 from regard.lessons.lesson import Lesson
 from regard.lessons.measuring import crossing, milliseconds
@@ -33,6 +35,16 @@ def matrix_form() -> list[Formula]:
     ]
 
 
+def drawn() -> Picture:
+    """The same for one output."""
+    return Picture(
+        "self-attention",
+        self_attention,
+        "Four tokens become queries, keys and values; the second query is compared with all four keys, a "
+        "softmax makes weights of the scores, and the values, weighted, add up to the second output",
+    )
+
+
 def terms() -> list[Formula | Table | Check | Prose]:
     """The package's price of the layer, left in letters and split by part."""
     cost = price(AttentionShape(width="d"), tokens="n")
@@ -54,20 +66,41 @@ def terms() -> list[Formula | Table | Check | Prose]:
         ),
         Prose(
             f"In big-O the factors go and {formulas.big_o(cost.macs)} stays. The softmax adds n² "
-            "exponentials, and "
-            "the "
-            "scaling n² multiplies; both are swallowed by n²d."
+            "exponentials, and the scaling n² multiplies; both are swallowed by n²d."
+        ),
+    ]
+
+
+def other_counts() -> list[Formula | Check]:
+    """What the sheet counts, from the same parts, and the scaling that it leaves out."""
+    cost = price(AttentionShape(width="d"), tokens="n")
+    parts = dict(cost.parts)
+    three = sympy.expand(parts["qkv"].macs + parts["mix"].macs)
+    scaling = sympy.expand(cost.multiplies - cost.macs)
+    course = AttentionHead(48, 48)
+    named = [name for name, child in course.named_modules() if isinstance(child, torch.nn.Linear)]
+    return [
+        Formula("The sheet's count, three projections and the pairs:", three),
+        Formula("What the factor 1/√d adds, one multiply for every score:", scaling),
+        Check(
+            "the course's head has three projections, and no fourth",
+            len(named) == 3,
+            f"the linear maps of `regard.course.AttentionHead` are {', '.join(named)}",
         ),
     ]
 
 
 def where() -> list[Formula]:
-    """The length from which the pairs cost more than the projections."""
+    """The length from which the pairs cost more than the projections, four of them or three."""
     cost = price(AttentionShape(width="d"), tokens="n")
     parts = {name: sympy.expand(part.macs) for name, part in cost.parts}
     (letter,) = [s for s in cost.macs.free_symbols if s.name == "n"]
-    (even,) = sympy.solve((parts["mix"] - parts["qkv"] - parts["out"]) / letter, letter)
-    return [Formula("Both terms are equal at", sympy.Eq(letter, even))]
+    (four,) = sympy.solve((parts["mix"] - parts["qkv"] - parts["out"]) / letter, letter)
+    (three,) = sympy.solve((parts["mix"] - parts["qkv"]) / letter, letter)
+    return [
+        Formula("Both terms are equal at", sympy.Eq(letter, four)),
+        Formula("or, with three projections, at", sympy.Eq(letter, three)),
+    ]
 
 
 def measured() -> list[Table | Prose | Picture]:
@@ -78,8 +111,8 @@ def measured() -> list[Table | Prose | Picture]:
     for length in LENGTHS:
         x = torch.randn(length, WIDTH, generator=generator)
         q, k, v = (torch.randn(1, 1, length, WIDTH, generator=generator) for _ in range(3))
-        projections.append(milliseconds(torch.matmul, x, W))
-        pairs.append(milliseconds(attend, q, k, v, Full(), impl="sdpa"))
+        projections.append(milliseconds(torch.matmul, x, W, budget=0.06))
+        pairs.append(milliseconds(attend, q, k, v, Full(), impl="sdpa", budget=0.06))
     found = crossing([float(n) for n in LENGTHS], projections, pairs)
     at = "outside the measured lengths" if found is None else f"at n ≈ {found:.0f}"
     series = {"projections, 4nd²": (LENGTHS, projections), "pairs, 2n²d": (LENGTHS, pairs)}
@@ -92,9 +125,8 @@ def measured() -> list[Table | Prose | Picture]:
         ),
         Prose(
             f"By count the curves cross at n = 2d = {2 * WIDTH}; measured they cross {at}. A multiply inside "
-            "attention takes longer than one "
-            "inside a plain product, because the softmax and the traffic of n² scores are not in the count, "
-            "and small calls cost a fixed time."
+            "attention takes longer than one inside a plain product, because the softmax and the traffic of "
+            "n² scores are not in the count, and small calls cost a fixed time."
         ),
         Picture(
             "crossing",
@@ -109,17 +141,22 @@ LESSON = Lesson(
     title="What an attention layer costs",
     question=(
         "An attention layer maps n tokens of width d to n tokens of width d. Write it in matrices and count: "
-        "why is it "
-        "O(d²n + n²d), and when does which term matter?"
+        "why is it O(d²n + n²d), and when does which term matter?"
     ),
     steps=(
         "Put the tokens into a matrix X with n rows and d columns. Everything is a product of matrices, and "
-        "a product of (m,k) "
-        "by (k,l) takes m·k·l multiplies. The whole layer is softmax(QKᵀ/√d)·V.",
+        "a product of (m,k) by (k,l) takes m·k·l multiplies. The whole layer is softmax(QKᵀ/√d)·V.",
         matrix_form,
+        drawn,
         "`regard.cost` counts the same from the layer's description; with letters in place of numbers it "
         "gives the formula.",
         terms,
+        "**Three projections or four.** The sheet's layer ends with the weighted sum: it has W_Q, W_K and "
+        "W_V and no output projection, so three products (n,d)·(d,d) are counted. Layers with several heads "
+        "join their outputs by a fourth matrix, W_O, and this is the layer that `AttentionShape` describes. "
+        "The sheet also leaves out the scaling by 1/√d, n² multiplies beside n²d. Neither changes O(d²n + "
+        "n²d).",
+        other_counts,
         where,
         "Below that length the layer is mostly its projections, and a cleverer attention would not help; "
         "above it the pairs dominate.",

@@ -49,16 +49,17 @@ def curves(
         axes.minorticks_off()
     if "y" in log:
         axes.set_yscale("log")
-    for name, at in (marks or {}).items():
+    for k, (name, at) in enumerate((marks or {}).items()):  # each name a line lower: marks may be close
         axes.axvline(at, color=QUIET, linewidth=1, linestyle=(0, (4, 4)))
         axes.annotate(
             name,
             (at, 1),
             xycoords=("data", "axes fraction"),
-            xytext=(4, -12),
+            xytext=(4, -12 - 12 * k),
             textcoords="offset points",
             fontsize=8,
             color=QUIET,
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 1},  # over the line of another mark
         )
     axes.set_xlabel(x, color=INK)
     axes.set_ylabel(y, color=INK)

@@ -9,13 +9,22 @@ from torch import Tensor, nn
 
 from regard.attention import attend
 from regard.lessons.checking.exercise import Domain, Exercise, growth_domain
+from regard.lessons.diagrams import arcs
 from regard.lessons.figures import grid
 from regard.lessons.lesson import Lesson
 from regard.lessons.measuring import train
 from regard.lessons.parts import Check, Picture, Table, table
 from regard.pattern import Full
 
-VOCAB, LENGTH, WIDTH, STEPS = 8, 6, 32, 300
+VOCAB, LENGTH, WIDTH, STEPS = 8, 6, 32, 240
+SENTENCE = ["The", "dog", "that", "chased", "the", "cats", "stopped", "because", "it", "was", "tired"]
+# noun, verb, pronoun, singular, plural; the other words are all zeros here
+GRAMMAR = {
+    "dog": (1, 0, 0, 1, 0),
+    "chased": (0, 1, 0, 0, 0),
+    "cats": (1, 0, 0, 0, 1),
+    "it": (0, 0, 1, 1, 0),
+}
 
 
 class Neighbours(nn.Module):
@@ -42,6 +51,64 @@ class Neighbours(nn.Module):
         out, weights = attend(q, k, v, Full(), return_weights=True)
         joined = out.transpose(1, 2).flatten(2)  # B H N D -> B N C
         return joined @ self.left.T, joined @ self.right.T, weights
+
+
+def in_a_sentence() -> list[Table | Check | Picture]:
+    """Three heads made by hand, and one head that is asked two questions."""
+    noun, verb, pronoun, singular, _, place = 6 * torch.eye(6)
+    questions = {  # rows of W_Q: what a word asks for; rows of W_K: what a word answers with
+        "who chased? the subject of the verb": ("chased", "dog", [verb, -verb], [noun, place]),
+        "chased whom? its object": ("chased", "cats", [verb, verb], [noun, place]),
+        "who is it? what the pronoun stands for": ("it", "dog", [pronoun, singular], [noun, singular]),
+    }
+    rows, heads = [], []
+    for question, (word, answer, asked, answered) in questions.items():
+        at = SENTENCE.index(word)
+        weights = _head(SENTENCE, asked, answered)[0][at]
+        best = SENTENCE[int(weights.argmax())]
+        rows.append([question, f"{word} → {best}", weights.max().item(), best == answer])
+        heads.append((question, at, weights.tolist()))
+    swap = {"dog": "cats", "cats": "dog"}
+    swapped = [swap.get(word, word) for word in SENTENCE]
+    at = SENTENCE.index("chased")
+    (weights, out), (_, turned) = (_head(words, [verb], [noun]) for words in (SENTENCE, swapped))
+    change = (out - turned)[at].abs().max().item()
+    _, _, asked, answered = questions["who chased? the subject of the verb"]
+    apart = _head(SENTENCE, asked, answered)[1] - _head(swapped, asked, answered)[1]
+    halves = [weights[at, SENTENCE.index(word)].item() for word in swap]
+    return [
+        table(["head", "looks", "weight"], [row[:3] for row in rows]),
+        Check(
+            "each of three heads answers its question",
+            all(row[3] for row in rows),
+            "first noun, last noun, and the singular noun although the plural one is nearer",
+        ),
+        Check(
+            "one head that looks at both nouns alike cannot tell who chased whom",
+            change < 1e-6 and apart[at].abs().max().item() > 0.5,
+            f"weights dog {halves[0]:.2f}, cats {halves[1]:.2f}; if the cats chase the dog its output "
+            f"changes by {change:.1g}, that of the first head above by {apart[at].abs().max().item():.2f}",
+        ),
+        Picture(
+            "sentence",
+            lambda: arcs(
+                SENTENCE,
+                {"Three heads": heads, "One head": [("who chased whom?", at, weights[at].tolist())]},
+            ),
+            "The sentence with arcs: of three heads one leads from chased to dog, one from chased to cats, "
+            "one from it to dog; a single head splits its weight between dog and cats",
+        ),
+    ]
+
+
+def _head(words: list[str], asked: list[Tensor], answered: list[Tensor]) -> tuple[Tensor, Tensor]:
+    """Weights (N, N) and outputs (N, 5) of a head whose W_Q and W_K have these rows; values are grammar."""
+    value = torch.tensor([GRAMMAR.get(word, (0,) * 5) for word in words]).float()
+    x = torch.cat([value, torch.linspace(0, 1, len(words))[:, None]], dim=1)  # and the place in the sentence
+    q, k = (x @ torch.stack(rows).T for rows in (asked, answered))
+    q, k, v = (part[None, None] for part in (q, k, value))  # B H N D
+    out, weights = attend(q, k, v, scale=1.0, return_weights=True)
+    return weights[0, 0], out[0, 0]
 
 
 def _batch(seed: int, size: int = 64) -> Tensor:
@@ -105,34 +172,34 @@ LESSON = Lesson(
     title="What several heads can do that one cannot",
     question=(
         "Multi-headed attention splits the width among heads that attend separately. What can two heads do "
-        "that one head "
-        "of the same total width cannot?"
+        "that one head of the same total width cannot?"
     ),
     steps=(
         "A head makes one set of weights per query and returns one weighted mean. Ask for two things from "
-        "two places and "
-        "a single mean has to carry both, mixed. The task: at every inner position, name the token on the "
-        "*left* and the "
-        "token on the *right*.\n\n"
+        "two places and a single mean has to carry both, mixed.\n\n"
+        "**In a sentence.** A word needs several others, for different reasons. In “The dog that chased the "
+        "cats stopped because it was tired” the verb *chased* needs its subject, *dog*, and its object, "
+        "*cats*; the pronoun *it* needs the word that it stands for. Three heads do this below. They are "
+        "made by hand: a word is a vector of grammar (noun, verb, pronoun, singular, plural) and its place; "
+        "W_Q picks what a word asks for and W_K what a word answers with. In trained models heads of such "
+        "kinds have been found, less pure: for the object of a verb, the noun of an article, the word "
+        "before, what a pronoun stands for (Clark et al., *What does BERT look at?*, 2019).",
+        in_a_sentence,
+        "**Proved on a smaller task.** At every inner position, name the token on the *left* and the token "
+        "on the *right*.\n\n"
         "**Assumptions.** One attention layer; queries and keys read token vector plus position vector, "
-        "values read the "
-        "token alone; the read-outs are linear; there are no biases, no residual connection and no "
-        "feed-forward layer. (With a feed-forward layer after it one head can do more: it "
-        "could mark left and right by unequal weights and have them told apart.)\n\n"
+        "values read the token alone; the read-outs are linear; there are no biases, no residual connection "
+        "and no feed-forward layer. (With a feed-forward layer after it one head can do more: it could mark "
+        "left and right by unequal weights and have them told apart.)\n\n"
         "**Why one head fails.** Fix the query and all tokens but its neighbours a (left) and b (right). "
-        "Keys are sums, so the "
-        "weight on a neighbour is a factor for its token times a factor for its place; call s the place "
-        "factor of right over "
-        "left. Up to a common divisor, which no argmax sees, the score of class j is M_ja + s·M_jb + r_j. "
-        "For a linear read-out to "
-        "name the right token on (a,a), (b,b), (a,b) and (b,a), write D = (M_aa − M_ba) + (M_bb − M_ab). "
-        "Adding the demands of "
-        "(a,a) and (b,b) gives D > 0; adding those of (a,b) and (b,a) gives (s−1)·D > 0, so s > 1. The "
-        "read-out for "
-        "the left token gives in the same way s < 1. One head has one s: both cannot be.\n\n"
+        "Keys are sums, so the weight on a neighbour is a factor for its token times a factor for its place; "
+        "call s the place factor of right over left. Up to a common divisor, which no argmax sees, the score "
+        "of class j is M_ja + s·M_jb + r_j. For a linear read-out to name the right token on (a,a), (b,b), "
+        "(a,b) and (b,a), write D = (M_aa − M_ba) + (M_bb − M_ab). Adding the demands of (a,a) and (b,b) "
+        "gives D > 0; adding those of (a,b) and (b,a) gives (s−1)·D > 0, so s > 1. The read-out for the left "
+        "token gives in the same way s < 1. One head has one s: both cannot be.\n\n"
         "**Why two heads succeed.** One head puts all its weight on the left neighbour, the other on the "
-        "right one; each half of "
-        "the joined output is a copy, and each read-out reads its half.",
+        "right one; each half of the joined output is a copy, and each read-out reads its half.",
         trained,
     ),
     exercises=(

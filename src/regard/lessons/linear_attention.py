@@ -9,12 +9,13 @@ from regard.attention import attend, linear_attend
 from regard.lessons.checking.exercise import Domain, Exercise, growth_domain
 from regard.lessons.figures import curves
 from regard.lessons.lesson import Lesson
-from regard.lessons.measuring import milliseconds, slope
+from regard.lessons.measuring import crossing, milliseconds, one_thread, slope
 from regard.lessons.parts import Check, Formula, Picture, Prose, Table, table
 from regard.pattern import Causal
 
 T, d = sympy.symbols("T d", positive=True, integer=True)
-LENGTHS = [512, 1024, 2048, 4096, 8192]
+WIDTH = 32
+LENGTHS = [64, 128, 256, 512, 1024, 2048, 4096, 8192]
 
 
 def arrangements() -> list[Formula]:
@@ -73,29 +74,53 @@ def _inputs(length: int, dtype: torch.dtype = torch.float64) -> list[torch.Tenso
 
 
 def timed() -> list[Table | Picture | Prose]:
-    """Causal attention with and without the exponential, on this machine."""
+    """Causal attention with and without the exponential, on one core of this machine."""
     soft, linear = [], []
-    for length in LENGTHS:
-        generator = torch.Generator().manual_seed(0)
-        q, k, v = (torch.rand(1, 4, length, 32, generator=generator) for _ in range(3))
-        soft.append(milliseconds(attend, q, k, v, Causal(), impl="sdpa"))
-        linear.append(milliseconds(linear_attend, q, k, v, causal=True, check=False))
-    slopes = slope(LENGTHS[1:], soft[1:]), slope(LENGTHS[1:], linear[1:])
-    rows = list(zip(LENGTHS, soft, linear, strict=True))
+    generator = torch.Generator().manual_seed(0)
+    with one_thread():
+        for length in LENGTHS:
+            q, k, v = (torch.rand(1, 1, length, WIDTH, generator=generator) for _ in range(3))
+            soft.append(milliseconds(attend, q, k, v, Causal(), impl="sdpa", budget=0.05))
+            linear.append(milliseconds(linear_attend, q, k, v, causal=True, check=False, budget=0.05))
+    rows = [[n, a, b, a / b] for n, a, b in zip(LENGTHS, soft, linear, strict=True)]
     series = {"softmax": (LENGTHS, soft), "linear": (LENGTHS, linear)}
+    found = crossing([float(n) for n in LENGTHS], linear, soft)
+    marks = {"T = 2d": 2.0 * WIDTH} | ({} if found is None else {"measured": found})
     return [
-        table(["T", "softmax, ms", "linear, ms"], rows, "Four heads of width 32, causal, forward:"),
-        Prose(
-            f"From T = {LENGTHS[1]:,} on, the measured exponents of T are {slopes[0]:.2f} and "
-            f"{slopes[1]:.2f}; "
-            "in the limit they are 2 and 1."
+        table(
+            ["T", "softmax, ms", "linear, ms", "softmax / linear"],
+            rows,
+            f"One head of width {WIDTH}, causal, forward, one core:",
         ),
+        Prose(_verdict(soft, linear, found)),
         Picture(
             "timed",
-            lambda: curves(series, x="T", y="milliseconds", log="xy", title="One exponential, two growths"),
-            "Time against length: the softmax line is twice as steep as the linear one",
+            lambda: curves(
+                series, x="T", y="milliseconds", log="xy", title="One exponential, two growths", marks=marks
+            ),
+            "Time against length: the linear line starts higher and is flatter, the softmax line crosses it",
         ),
     ]
+
+
+def _verdict(soft: list[float], linear: list[float], found: float | None) -> str:
+    """What the times say, whatever they are."""
+    if found is not None:
+        where = (
+            f"The lines cross at T ≈ {found:.0f}: below, the softmax is faster; above, linear attention is."
+        )
+    else:
+        faster = "linear attention" if linear[-1] < soft[-1] else "the softmax"
+        where = f"The lines do not cross between these lengths: {faster} is faster at both ends."
+    half = len(LENGTHS) // 2
+    slopes = [slope(LENGTHS[half:], times[half:]) for times in (soft, linear)]
+    return (
+        f"{where} At T = {LENGTHS[-1]:,} the softmax takes {soft[-1] / linear[-1]:.1f} times as long. By "
+        f"count the crossing would be at T = d, and at T = 2d = {2 * WIDTH} where, as here, only the causal "
+        "half of the pairs is computed; it comes later because linear attention is several small calls, each "
+        f"with a fixed time, where the softmax is one fused call. From T = {LENGTHS[half]:,} on, the "
+        f"measured exponents of T are {slopes[0]:.2f} and {slopes[1]:.2f}; in the limit they are 2 and 1."
+    )
 
 
 def signs() -> list[Check]:
@@ -139,25 +164,19 @@ LESSON = Lesson(
     ),
     steps=(
         "With the exponential, yᵢ is a sum over j of e^(qᵢ·kⱼ) vⱼ. The exponential stands between qᵢ and kⱼ, "
-        "so every "
-        "pair must be computed before anything can be added up. Without it, yᵢ is a sum over j of (qᵢ·kⱼ) "
-        "vⱼ, and "
-        "qᵢ does not depend on j: it can be taken out of the sum. What remains, the sum of kⱼ vⱼᵀ, is the "
-        "same for every i. "
-        "It is a d×d matrix S, computed once. The divisor Σⱼ qᵢ·kⱼ is qᵢ·Σⱼ kⱼ in the same way.",
+        "so every pair must be computed before anything can be added up. Without it, yᵢ is a sum over j of "
+        "(qᵢ·kⱼ) vⱼ, and qᵢ does not depend on j: it can be taken out of the sum. What remains, the sum of "
+        "kⱼ vⱼᵀ, is the same for every i. It is a d×d matrix S, computed once. The divisor Σⱼ qᵢ·kⱼ is qᵢ·Σⱼ "
+        "kⱼ in the same way.",
         arrangements,
         "The first count is O(T²d), the second O(Td²): once T is larger than d, the second bracket wins. The "
-        "causal form "
-        "works too: S after token i is S after token i−1 plus kᵢ vᵢᵀ, a recurrence, so decoding keeps a d×d "
-        "matrix and no "
-        "growing cache.",
+        "causal form works too: S after token i is S after token i−1 plus kᵢ vᵢᵀ, a recurrence, so decoding "
+        "keeps a d×d matrix and no growing cache.",
         same_values,
         timed,
         "The price is in the signs. e^s is never negative, qᵢ·kⱼ may be: then the “weights” are no weights, "
-        "their sum can be "
-        "zero or close to it, and the output can be anything. A feature map φ with positive values, applied "
-        "to queries and "
-        "keys, keeps the shortcut and repairs the signs.",
+        "their sum can be zero or close to it, and the output can be anything. A feature map φ with positive "
+        "values, applied to queries and keys, keeps the shortcut and repairs the signs.",
         signs,
     ),
     exercises=(

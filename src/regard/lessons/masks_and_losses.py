@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from regard.course import DialogueGPT, DialogueLoss
 from regard.lessons.checking.exercise import Domain, Exercise
+from regard.lessons.diagrams import shifted_targets
 from regard.lessons.figures import bars
 from regard.lessons.lesson import Lesson
 from regard.lessons.measuring import train
@@ -60,6 +61,35 @@ def leak() -> list[Check]:
             "and rows no longer sum to one",
             sums.min().item() < 0.9,
             f"row sums from {sums.min().item():.2f} to {sums.max().item():.2f}",
+        ),
+    ]
+
+
+def targets() -> list[Check | Picture]:
+    """Which positions of one line are asked, and for what; the loss itself says which logits count."""
+    words = ["<START>", "how", "are", "you", "<PAD>", "<PAD>"]
+    vocabulary = sorted(set(words))
+    ids = torch.tensor([[vocabulary.index(word) for word in words]])
+    mask = torch.tensor([[int(word != "<PAD>") for word in words]])
+    generator = torch.Generator().manual_seed(0)
+    logits = torch.randn(1, len(words), len(vocabulary), generator=generator, requires_grad=True)
+    loss = DialogueLoss()(logits, ids, mask)
+    (slope,) = torch.autograd.grad(loss, logits)
+    asked = (slope[0].abs().sum(-1) > 0).tolist()
+    wanted = [target for target in words[1:] if target != "<PAD>"]
+    by_hand = nn.functional.cross_entropy(logits[0, : len(wanted)], ids[0, 1 : 1 + len(wanted)])
+    return [
+        Picture(
+            "targets",
+            lambda: shifted_targets(words),
+            "Six tokens, START, how, are, you and two of padding, with the target of each below: the token "
+            "one place to the right; targets that are padding are struck out",
+        ),
+        Check(
+            f"the loss of this line is the mean over {len(wanted)} targets: {', '.join(wanted)}",
+            asked == [True] * len(wanted) + [False] * (len(words) - len(wanted))
+            and torch.allclose(loss, by_hand),
+            f"positions with a gradient: {', '.join(str(t + 1) for t, on in enumerate(asked) if on)}",
         ),
     ]
 
@@ -159,23 +189,24 @@ LESSON = Lesson(
     title="Masks and losses",
     question=(
         "Why does the causal mask go before the softmax and not after it? Why are the targets of a language "
-        "model its inputs shifted by one, and why must padding be "
-        "left out of the loss? Show what fails otherwise."
+        "model its inputs shifted by one, and why must padding be left out of the loss? Show what fails "
+        "otherwise."
     ),
     steps=(
         "**The mask.** A weight of zero after the softmax is too late: the forbidden score has already been "
-        "part of the denominator. Putting −∞ in its place *before* the "
-        "softmax makes e^(−∞) = 0 a summand that was never there.",
+        "part of the denominator. Putting −∞ in its place *before* the softmax makes e^(−∞) = 0 a summand "
+        "that was never there.",
         two_masks,
         leak,
         "**The shift.** Position t has seen tokens up to t and shall say token t + 1. If its target is token "
-        "t, the answer is in its own input; the model learns to copy, the loss "
-        "falls towards zero, and nothing about the next token has been learned.",
+        "t, the answer is in its own input; the model learns to copy, the loss falls towards zero, and "
+        "nothing about the next token has been learned.",
+        targets,
         shift,
         "**Padding.** Lines of unequal length are filled up so that a batch is a rectangle. The filling is "
-        "easy to predict and says nothing. Counted in the loss it pulls the mean down, "
-        "rewards a model for predicting it, and makes the loss depend on how batches were filled. The mean "
-        "is taken over real targets only.",
+        "easy to predict and says nothing. Counted in the loss it pulls the mean down, rewards a model for "
+        "predicting it, and makes the loss depend on how batches were filled. The mean is taken over real "
+        "targets only.",
         padding,
     ),
     exercises=(

@@ -41,7 +41,7 @@ def train(
     parameters: Iterable[Tensor], loss_at: Callable[[int], Tensor], steps: int, rate: float = 3e-3
 ) -> list[float]:
     """Adam with a short warm-up and a cosine; the losses of every step."""
-    optimizer = torch.optim.AdamW(parameters, lr=rate, weight_decay=0.0)
+    optimizer = torch.optim.AdamW(parameters, lr=rate, weight_decay=0.0, fused=True)
     losses = []
     for step in range(steps):
         warm = min(1.0, (step + 1) / (0.1 * steps))

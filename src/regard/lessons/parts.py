@@ -35,23 +35,29 @@ class Formula:
 
     says: str
     value: Any  # a sympy expression, equation or matrix
+    as_written: bool = False  # keep the order of the terms, which sympy would sort
 
     def latex(self) -> str:
         """For papers and notebooks."""
         import sympy
 
-        return str(sympy.latex(self.value, mat_delim="(", mat_str="array" if _wide(self.value) else "matrix"))
+        shape = "array" if _wide(self.value) else "matrix"
+        text = sympy.latex(self.value, mat_delim="(", mat_str=shape, order=self._order())
+        return str(text).replace(r"\phi", r"\varphi")  # the φ of the prose
 
     def plain(self) -> str:
         """For the terminal."""
         import sympy
 
-        text = sympy.pretty(self.value, use_unicode=True, wrap_line=False)
+        text = sympy.pretty(self.value, use_unicode=True, wrap_line=False, order=self._order())
         return "\n".join(line.rstrip() for line in text.split("\n"))
 
     def mathml(self) -> str:
         """For the site, which loads no script."""
-        return mathml(self.value)
+        return mathml(self.value, self._order())
+
+    def _order(self) -> str | None:
+        return "none" if self.as_written else None
 
     def _repr_markdown_(self) -> str:
         return f"{self.says}\n\n$$\n{self.latex()}\n$$"

@@ -44,6 +44,7 @@ class BERTGRUSentiment(nn.Module):
 
     `bert` is an Encoder, a BertModel of transformers, or a BERTGRUConfig that says everything, as loading
     needs it. The encoder is taken as it is, its weights get no gradient, and it never drops anything out.
+    The parts have the course's names, `bert`, `rnn` and `out`, and `rnn` loads the weights of a torch GRU.
 
     >>> bert = Encoder(EncoderConfig(vocab=50, context=16, depth=1, width=24, heads=4))
     >>> model = BERTGRUSentiment(bert, 8, 1, 2, True, 0.25)
@@ -83,14 +84,14 @@ class BERTGRUSentiment(nn.Module):
         self.config, self.dropout = config, config.dropout
         device = torch.get_default_device()
         with torch.device("meta"):
-            self.reader = GRUReader(
+            self.rnn = GRUReader(
                 config.bert.width,
                 config.hidden,
                 layers=config.layers,
                 bidirectional=config.bidirectional,
                 dropout=config.dropout,
             )
-            self.head = nn.Linear(self.reader.width, config.classes)
+            self.out = nn.Linear(self.rnn.width, config.classes)
         fill(self, device, generator)
         self.bert = encoder.requires_grad_(False)
         self.train()
@@ -103,18 +104,18 @@ class BERTGRUSentiment(nn.Module):
 
     def forward(
         self,
-        tokens: Tensor,
+        text: Tensor,
         *,
         segments: Tensor | None = None,
         types: Tensor | None = None,
         trace: Trace | None = None,
         generator: torch.Generator | None = None,
     ) -> Tensor:
-        """Map tokens (B,N) to logits (B, classes); `segments` (B,N) are 0, −1 for padding."""
+        """Map a text's tokens (B,N) to logits (B, classes); `segments` (B,N) are 0, −1 for padding."""
         inside = None if trace is None else trace.inside("bert")
-        x = self.bert.features(tokens, segments=segments, types=types, trace=inside)
-        x = self.reader(x, segments=segments, generator=generator)
-        return self.head(drop(x, self.dropout if self.training else 0.0, generator))
+        x = self.bert.features(text, segments=segments, types=types, trace=inside)
+        x = self.rnn(x, segments=segments, generator=generator)
+        return self.out(drop(x, self.dropout if self.training else 0.0, generator))
 
 
 def _encoder(bert: Any) -> Encoder:

@@ -128,6 +128,8 @@ class Decoder:
             out[rows] = found
         return out
 
+    @torch.inference_mode(False)
+    @torch.no_grad()
     def _segments_of(self, place: Place) -> Tensor:
         """All of them −1, in the same memory where there is some: a recorded step reads it there."""
         if place.segments is None:
@@ -268,7 +270,9 @@ def pointers(model: GPT) -> tuple[int, ...]:
 
 
 def _endless(place: Place) -> bool:
-    return place.layout.table is not None or _roomy(place.pattern, ENDLESS).size == place.layout.size
+    """Whether a longer sequence would be laid out alike: a ring, not just as many slots as a ring has."""
+    layout, longest = place.layout, _roomy(place.pattern, ENDLESS)
+    return layout.table is not None or (layout.first, layout.recent) == (longest.first, longest.recent)
 
 
 def _roomy(pattern: Pattern, capacity: int) -> Layout:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ from torch import Tensor
 
 from regard.models.decode import Decoder
 from regard.models.decode_fused import FEW, FusedDecoder, no_fused
-from regard.models.decode_loop import DECODERS, GROWS_BY, fits
+from regard.models.decode_loop import DECODERS, GROWS_BY, fits, kept
 from regard.models.sampling import Sampling, race
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 ROOM = 128  # tokens between two readings, at most
 AT_ONCE = 8  # steps in the longer of the two graphs
+CAPTURING = threading.Lock()
 LEAST = 512  # positions with room from the start for a few rows: longer prompts then need no new recording
 
 
@@ -92,7 +94,15 @@ class Recorded:
         )
 
     def record(self) -> None:
-        """Compile the kernels by running them, then capture; whatever the cache held is lost."""
+        """Compile the kernels by running them, then capture; whatever the cache held is lost.
+
+        Torch has one stream to capture on, so threads take turns; what others compute meanwhile is no part
+        of the capture and does not end it.
+        """
+        with CAPTURING:
+            self._record()
+
+    def _record(self) -> None:
         stream = torch.cuda.Stream()
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):
@@ -103,7 +113,7 @@ class Recorded:
         torch.cuda.synchronize()
         for steps in (1, AT_ONCE) if self.noise is None else (1,):
             graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(graph):
+            with torch.cuda.graph(graph, capture_error_mode="thread_local"):
                 for _ in range(steps):
                     self.advance()
             self.graphs[steps] = graph
@@ -154,8 +164,8 @@ def replay(
     """Yield (B,) tokens; the first few come one by one, later ones in handfuls."""
     batch, longest = len(prompts), max(map(len, prompts))
     key = (how, len(stops), segments is not None)
-    recorded = _obtain(model, batch, longest + min(count, GROWS_BY), key)
-    try:
+    with kept(model, _obtain(model, batch, longest + min(count, GROWS_BY), key)) as held:
+        recorded = held[0]
         logits = recorded.decoder.fill(model, prompts, segments)
         noise = None
         if not how.greedy:
@@ -168,13 +178,11 @@ def replay(
         while made < count and not (len(stops) and bool(recorded.ended.all())):
             steps = min(steps, count - made)
             if longest + made + steps > recorded.decoder.capacity:
-                recorded = _grown(model, recorded, longest + made + steps)
+                recorded = held[0] = _grown(model, recorded, longest + made + steps)
             ended = recorded.ended.clone()
             found = recorded.run(steps, generator)
             yield from _until_all_ended(found, ended, stops)
             made, steps = made + steps, min(2 * steps, ROOM)
-    finally:
-        DECODERS[model] = recorded
 
 
 def _until_all_ended(found: Tensor, ended: Tensor, stops: Tensor) -> Iterator[Tensor]:
@@ -190,6 +198,8 @@ def _until_all_ended(found: Tensor, ended: Tensor, stops: Tensor) -> Iterator[Te
             return
 
 
+@torch.inference_mode(False)
+@torch.no_grad()
 def _obtain(model: GPT, batch: int, capacity: int, key: tuple[Any, ...]) -> Recorded:
     found: Any = DECODERS.pop(model, None)
     if isinstance(found, Recorded) and found.serves(model, batch, capacity, key):
@@ -199,6 +209,8 @@ def _obtain(model: GPT, batch: int, capacity: int, key: tuple[Any, ...]) -> Reco
     return recorded
 
 
+@torch.inference_mode(False)
+@torch.no_grad()
 def _grown(model: GPT, old: Recorded, needed: int) -> Recorded:
     """Twice the room, the same past, and new graphs."""
     larger = Recorded(model, old.decoder.batch, max(2 * old.decoder.capacity, needed), *old.key)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -24,7 +25,8 @@ IMPLS = ("plain", "lean", "graph")
 GROWS_BY = 1024  # tokens for which an unbounded cache gets room ahead of need
 
 Prompts = Tensor | Sequence[Tensor]
-# The latest decoder of each model, so that its memory and its graphs serve the next call too.
+# The latest decoder of each model, so that its memory and its graphs serve the next call too. Taking one
+# out and putting one back are single steps, so that of two threads one gets it and the other makes its own.
 DECODERS: WeakKeyDictionary[GPT, Any] = WeakKeyDictionary()
 
 
@@ -64,7 +66,7 @@ def run(
     count: int,
     *,
     how: Sampling,
-    stop: Collection[int],
+    stop: tuple[int, ...],
     segments: Tensor | None,
     generator: torch.Generator | None,
     impl: str,
@@ -72,7 +74,7 @@ def run(
     """Yield (B,) tokens up to `count` times; arguments are checked already."""
     impl = choose(model, len(prompts)).impl if impl == "auto" else impl
     device = prompts[0].device
-    stops = torch.tensor(sorted(stop), dtype=torch.long, device=device)
+    stops = torch.tensor(stop, dtype=torch.long, device=device)
     if count == 0:
         return iter(())
     steps: Any = {"plain": _plain, "lean": _lean}.get(impl)
@@ -136,15 +138,15 @@ def _lean(
     """The same step on fixed memory, as plain torch without the modules' overhead."""
     longest = max(map(len, prompts))
     kind = Decoder if no_packing(model, count) is not None else PackedDecoder
-    decoder = obtain(model, len(prompts), min(longest + count, longest + GROWS_BY), kind)
-    try:
+    with kept(model, obtain(model, len(prompts), longest + min(count, GROWS_BY), kind)) as held:
+        decoder = held[0]
         logits = decoder.fill(model, prompts, segments)
         last = torch.stack([prompt[-1] for prompt in prompts])
         ended = torch.zeros(len(prompts), dtype=torch.bool, device=last.device)
         for i in range(count):
             if i:
                 if longest + i > decoder.capacity:
-                    decoder = grow(model, decoder, longest + i)
+                    decoder = held[0] = grow(model, decoder, longest + i)
                 decoder.token.copy_(last)
                 decoder.at += 1
                 decoder.together = None if decoder.together is None else decoder.together + 1
@@ -155,14 +157,34 @@ def _lean(
                 ended = ended | torch.isin(last, stops)
                 if bool(ended.all()):
                     return
-    finally:
-        if isinstance(decoder, PackedDecoder):
-            decoder.release()
-        DECODERS[model] = decoder
 
 
+@contextmanager
+def kept(model: GPT, decoder: Any) -> Iterator[list[Any]]:
+    """A decoder in use, in a list so that a larger one may take its place: the model's next call gets the
+    last, unless something failed."""
+    held = [decoder]
+    try:
+        yield held
+    except GeneratorExit:  # whoever read the stream has had enough, and the decoder is as good as before
+        _put_back(model, held[0])
+        raise
+    _put_back(model, held[0])
+
+
+def _put_back(model: GPT, decoder: Any) -> None:
+    if isinstance(decoder, PackedDecoder):
+        decoder.release()
+    DECODERS[model] = decoder
+
+
+@torch.inference_mode(False)
+@torch.no_grad()
 def obtain(model: GPT, batch: int, capacity: int, kind: type[Decoder] = Decoder) -> Decoder:
-    """A decoder with room for so many positions: the model's latest where it fits, else a new one."""
+    """A decoder with room for so many positions: the model's latest where it fits, else a new one.
+
+    Its memory is ordinary even where the call is in inference mode: the next one may not be.
+    """
     found = DECODERS.pop(model, None)  # taken while in use: another stream gets one of its own
     if type(found) is kind and fits(found, model, batch) and found.capacity >= capacity:
         return found
@@ -174,6 +196,8 @@ def fits(decoder: Decoder, model: GPT, batch: int) -> bool:
     return decoder.batch == batch and decoder.pointers == pointers(model)
 
 
+@torch.inference_mode(False)
+@torch.no_grad()
 def grow(model: GPT, decoder: Decoder, needed: int) -> Decoder:
     """A decoder with twice the room and the same past."""
     larger = type(decoder)(model, decoder.batch, max(2 * decoder.capacity, needed))
@@ -208,9 +232,7 @@ def check_prompts(
             if not isinstance(row, Tensor) or row.ndim != 1 or row.is_floating_point() or not len(row):
                 shape = f"{tuple(row.shape)} {row.dtype}" if isinstance(row, Tensor) else repr(row)
                 raise ValueError(f"prompts in a list must be integers (T,) with T ≥ 1, got {shape} at {i}")
-    T = max(map(len, rows))
-    if isinstance(config.position, Learned) and T + max_new_tokens > config.context:
-        raise ValueError(f"a prompt of {T} and {max_new_tokens=} must fit context={config.context}")
+    _check_room(config, max(map(len, rows)), max_new_tokens)
     low, high = (int(f(torch.stack([f(row) for row in rows]))) for f in (torch.amin, torch.amax))
     if low < 0 or high >= config.vocab:
         raise ValueError(f"tokens must be from 0 to {config.vocab - 1}, got {low} to {high}")
@@ -220,3 +242,14 @@ def check_prompts(
         if bool((segments[:, -1] < 0).any()):
             raise ValueError("prompts must be padded on the left: the last of segments must not be negative")
     return rows
+
+
+def _check_room(config: GPTConfig, T: int, max_new_tokens: int) -> None:
+    """Raise where positions end before the text does: those of a table, or of a pattern's geometry."""
+    if isinstance(config.position, Learned) and T + max_new_tokens > config.context:
+        raise ValueError(f"a prompt of {T} and {max_new_tokens=} must fit context={config.context}")
+    for atom in (atom for pattern in config.patterns for atom in pattern.atoms()):
+        if atom.total is not None and T + max_new_tokens > atom.total:
+            raise ValueError(
+                f"a prompt of {T} and {max_new_tokens=} must fit the {atom.total} positions of {atom}"
+            )

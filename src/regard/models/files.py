@@ -55,7 +55,7 @@ def save(model: nn.Module, path: str | Path) -> None:
 
 
 def load(path: str | Path, into: nn.Module | None = None) -> Any:
-    """Read a model; with `into`, fill a model of the same config instead of making one.
+    """Read a model, in evaluation mode; with `into`, fill a model of the same config and keep its mode.
 
     Whatever is wrong with the file is one ValueError, and then `into` is as it was. Where there are checksums
     beside it (`model/` of a run has them), it must be the file that was written.
@@ -74,7 +74,7 @@ def load(path: str | Path, into: nn.Module | None = None) -> Any:
     with torch.device("meta"):
         model = kind(config)
     place(model, weights, str(path))
-    return model
+    return model.eval()
 
 
 def _header(text: str | None, path: str | Path) -> tuple[Any, Any]:

@@ -19,7 +19,7 @@ def from_course(
     model: Transformer | VisionTransformer | DialogueGPT,
     pattern: Pattern = Full(),  # noqa: B008 - a frozen value
 ) -> Stack | ViT | GPT:
-    """The `Stack`, `ViT` or `GPT` that computes what the course's model computes.
+    """The `Stack`, `ViT` or `GPT` that computes what the course's model computes, in the mode that it is in.
 
     A course `Transformer` gets its mask when it is called, a `Stack` when it is built: as `pattern`.
 
@@ -29,13 +29,13 @@ def from_course(
     True
     """
     if isinstance(model, Transformer):
-        return _stack(model, pattern)
+        return _stack(model, pattern).train(model.training)
     if pattern != Full():
         raise ValueError(f"pattern is for a course Transformer alone, got {pattern=}")
     if isinstance(model, VisionTransformer):
-        return _vit(model)
+        return _vit(model).train(model.training)
     if isinstance(model, DialogueGPT):
-        return _gpt(model)
+        return _gpt(model).train(model.training)
     raise ValueError(
         f"model must be a Transformer, VisionTransformer or DialogueGPT, got {type(model).__name__}"
     )

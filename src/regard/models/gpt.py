@@ -14,7 +14,7 @@ from regard.errors import check_int
 from regard.layers import Assembly, Cache, Learned, Position, PreNorm, Trace, cycle
 from regard.layers.stack import check_pattern
 from regard.models.decode_loop import IMPLS, Prompts, check_prompts, choose, no_graph, run
-from regard.models.sampling import Sampling, banned
+from regard.models.sampling import Sampling, banned, known
 from regard.models.trunk import Trunk, check_part, check_tokens, check_trunk
 from regard.pattern import (
     And,
@@ -192,13 +192,12 @@ class GPT(Trunk):
             raise ValueError(f"impl must be auto, {', '.join(IMPLS)}, got {impl=}")
         if impl == "graph" and (why := no_graph(self)) is not None:
             raise ValueError(f"impl='graph' cannot run: {why}")
-        stops = [stop] if isinstance(stop, int) else stop
         return run(
             self,
             prompts,
             max_new_tokens,
             how=how,
-            stop=stops,
+            stop=known("stop", stop, self.config.vocab),
             segments=segments,
             generator=generator,
             impl=impl,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import torch
@@ -39,6 +40,14 @@ class GRUReader(nn.Module):
             )
             for i in range(layers)
         )
+
+    def _load_from_state_dict(self, weights: dict[str, Tensor], prefix: str, *how: Any) -> None:
+        """Read also the names of torch's own stacked GRU: weight_ih_l1_reverse is that of layer 1, side 1."""
+        for name in [name for name in weights if name.startswith(prefix)]:
+            if torchs := re.fullmatch(r"((?:weight|bias)_[ih]h)_l(\d+)(_reverse)?", name[len(prefix) :]):
+                kind, layer, back = torchs.groups()
+                weights[f"{prefix}layers.{layer}.{1 if back else 0}.{kind}_l0"] = weights.pop(name)
+        super()._load_from_state_dict(weights, prefix, *how)
 
     def train(self, mode: bool = True) -> GRUReader:
         """As any module; cuDNN gives gradients in training mode alone, and a GRU here has no other."""

@@ -26,8 +26,9 @@ WRITERS: dict[type, Any] = {GPT: huggingface_gpt2, Encoder: huggingface_bert, Vi
 def from_huggingface(model_or_folder: Any, drop: Sequence[str] = ()) -> GPT | Encoder | ViT:
     """Our model with the weights of a transformers model, or of a folder that one was saved to.
 
-    A folder needs no transformers, only safetensors. Weights that have no place in our model are named in
-    a ValueError; `drop` lists beginnings of names to leave behind, such as "cls." for BERT's training heads.
+    It is in evaluation mode, as transformers' own `from_pretrained` leaves it. A folder needs no
+    transformers, only safetensors. Weights that have no place in our model are named in a ValueError; `drop`
+    lists beginnings of names to leave behind, such as "cls." for BERT's training heads.
     """
     if isinstance(model_or_folder, str | Path):
         return _from_folder(Path(model_or_folder), drop)
@@ -76,7 +77,7 @@ def _from_folder(folder: Path, drop: Sequence[str]) -> GPT | Encoder | ViT:
     with torch.device("meta"):
         model: nn.Module = kind(config)
     place(model, ours, str(folder))
-    return model  # type: ignore[return-value]
+    return model.eval()  # type: ignore[return-value]
 
 
 def _read_config(folder: Path) -> dict[str, Any]:

@@ -10,6 +10,8 @@ from torch import Tensor
 
 from regard.errors import check_int
 
+COLDEST = torch.finfo(torch.float32).tiny  # a smaller temperature would be 0 to a float32
+
 
 @dataclass(frozen=True)
 class Sampling:
@@ -63,7 +65,9 @@ def race(logits: Tensor, how: Sampling, noise: Tensor | None) -> Tensor:
             logits[:, token] = -torch.inf
     if noise is None:
         return logits.argmax(dim=-1)
-    kept = likeliest(logits.float() / how.temperature, how.top_k, how.top_p)
+    # Against the best, which stays 0 at every temperature: no quotient overflows.
+    behind = logits.float() - logits.float().amax(dim=-1, keepdim=True)
+    kept = likeliest(behind / max(how.temperature, COLDEST), how.top_k, how.top_p)
     return (kept.softmax(dim=-1) / noise).argmax(dim=-1)
 
 
@@ -80,6 +84,7 @@ def likeliest(logits: Tensor, top_k: int | None, top_p: float | None) -> Tensor:
     >>> likeliest(torch.tensor([[0.5, 0.3, 0.2]]).log(), None, top_p=0.6).exp()
     tensor([[0.5000, 0.3000, 0.0000]])
     """
+    top_p = None if top_p == 1 else top_p  # a sum of rounded chances may reach 1 before the last
     if top_k is None and top_p is None:
         return logits
     order = logits.argsort(dim=-1, descending=True, stable=True)
@@ -109,9 +114,21 @@ def banned(tokens: int | Collection[int], vocab: int) -> tuple[int, ...]:
     >>> banned([3, 1, 3], vocab=5)
     (1, 3)
     """
-    found = tuple(sorted({tokens} if isinstance(tokens, int) else set(tokens)))
-    if found and not 0 <= found[0] <= found[-1] < vocab:
-        raise ValueError(f"ban must hold tokens from 0 to {vocab - 1}, got ban={tokens}")
+    found = known("ban", tokens, vocab)
     if len(found) >= vocab:
         raise ValueError(f"ban must leave a token to choose, got all {vocab}")
     return found
+
+
+def known(name: str, tokens: int | Collection[int], vocab: int) -> tuple[int, ...]:
+    """The tokens of an argument, each once and in order, or a ValueError where the vocabulary has them not.
+
+    >>> known("stop", 999, vocab=5)
+    Traceback (most recent call last):
+        ...
+    ValueError: stop must hold tokens from 0 to 4, got stop=999
+    """
+    found = sorted({tokens} if isinstance(tokens, int) else set(tokens))
+    if found and not 0 <= found[0] <= found[-1] < vocab:
+        raise ValueError(f"{name} must hold tokens from 0 to {vocab - 1}, got {name}={tokens}")
+    return tuple(found)

@@ -22,7 +22,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.errors import check_int
-from regard.probe.maps import evaluating
+from regard.probe.twin import evaluated, twin
 
 
 @dataclass(frozen=True)
@@ -86,29 +86,24 @@ def _attribute(
     inputs = inputs.to(place)
     extra = {} if segments is None else {"segments": segments.to(place)}
     texts = not inputs.is_floating_point()
-    embed = embedding_of(model) if texts else None
-    with evaluating(model):
-        start = inputs if embed is None else embed(inputs).detach()
+    start, entered = _entered(model, inputs) if texts else (inputs, evaluated(model))
 
-        def run(x: Tensor) -> Tensor:
-            if embed is None:
-                return _last(model(x, **extra), segments)
-            with _instead(embed, x):
-                return _last(model(inputs, **extra), segments)
+    def run(x: Tensor) -> Tensor:
+        return _last(entered(x, **extra), segments)
 
-        with torch.no_grad():
-            logits = run(start)
-            if logits.ndim != 2:
-                raise ValueError(f"model must give one row of logits per example, got {tuple(logits.shape)}")
-            target = logits.argmax(1) if target is None else target.to(place)
-            _check_target(target, logits)
-            rows = torch.arange(len(logits), device=place)
-            reached = logits[rows, target] - run(torch.zeros_like(start))[rows, target]
-        slope = torch.zeros_like(start)
-        for step in range(1 if steps is None else steps):
-            # Midpoints of the steps on the line from 0 to the input; input × gradient looks at its end alone.
-            share = 1.0 if steps is None else (step + 0.5) / steps
-            slope += _gradient(run, start * share, rows, target)
+    with torch.no_grad():
+        logits = run(start)
+        if logits.ndim != 2:
+            raise ValueError(f"model must give one row of logits per example, got {tuple(logits.shape)}")
+        target = logits.argmax(1) if target is None else target.to(place)
+        _check_target(target, logits)
+        rows = torch.arange(len(logits), device=place)
+        reached = logits[rows, target] - run(torch.zeros_like(start))[rows, target]
+    slope = torch.zeros_like(start)
+    for step in range(1 if steps is None else steps):
+        # Midpoints of the steps on the line from 0 to the input; input × gradient looks at its end alone.
+        share = 1.0 if steps is None else (step + 0.5) / steps
+        slope += _gradient(run, start * share, rows, target)
     product = start * slope / (1 if steps is None else steps)
     scores = product.sum(-1) if texts else product.sum(1)  # over the embedding, or over colours
     gap = scores.flatten(1).sum(1) - reached
@@ -150,14 +145,18 @@ def embedding_of(model: nn.Module) -> nn.Embedding:
     raise ValueError(f"model must have a token embedding called embed, got {type(model).__name__}")
 
 
-class _instead:  # noqa: N801 - read as a word: `with _instead(embed, x)`
-    """Let a part give another tensor: no model has to offer a second way in for the sake of gradients."""
+def _entered(model: nn.Module, tokens: Tensor) -> tuple[Tensor, Callable[..., Tensor]]:
+    """The vectors of tokens, and the model behind its embedding: a function of such vectors.
 
-    def __init__(self, part: nn.Module, output: Tensor) -> None:
-        self.part, self.output = part, output
+    No model has to offer a second way in for the sake of gradients: that of a twin gives what it is told to.
+    """
+    embed = embedding_of(model)
+    given = twin(embed)
+    inner = evaluated(model, {embed: given})
 
-    def __enter__(self) -> None:
-        self.handle = self.part.register_forward_hook(lambda *_: self.output)
+    def run(x: Tensor, **extra: Tensor) -> Tensor:
+        given.forward = lambda _: x
+        out: Tensor = inner(tokens, **extra)
+        return out
 
-    def __exit__(self, *_: object) -> None:
-        self.handle.remove()
+    return embed(tokens).detach(), run

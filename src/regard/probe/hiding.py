@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from regard.errors import check_int
 from regard.probe.images import grid_of
-from regard.probe.maps import evaluating
+from regard.probe.twin import evaluated
 
 ORDERS = ("most", "random", "least")
 SHARES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
@@ -122,12 +122,11 @@ def _right(
     """How many images are recognised when the first `share` of the ranks is hidden."""
     place, P = next(model.parameters()).device, ranks.shape[1]
     hidden = round(share * P)
-    right = 0
-    with evaluating(model):
-        for x, y, rank in zip(images.split(batch), labels.split(batch), ranks.split(batch), strict=True):
-            segments = torch.where(rank < hidden, -1, 0).to(place)
-            found = model(x.to(place), segments=segments).argmax(1).cpu()
-            right += int((found == y.cpu()).sum())
+    right, model = 0, evaluated(model)
+    for x, y, rank in zip(images.split(batch), labels.split(batch), ranks.split(batch), strict=True):
+        segments = torch.where(rank < hidden, -1, 0).to(place)
+        found = model(x.to(place), segments=segments).argmax(1).cpu()
+        right += int((found == y.cpu()).sum())
     return float(right)
 
 

@@ -12,7 +12,6 @@ from torch import Tensor, nn
 from regard.errors import check_int
 from regard.probe.attribution import input_gradient, integrated_gradients
 from regard.probe.maps import (
-    evaluating,
     has_attention,
     head_attention,
     mean_attention,
@@ -21,6 +20,7 @@ from regard.probe.maps import (
     rollout,
     see,
 )
+from regard.probe.twin import evaluated
 
 METHODS = ("attention", "rollout", "gradient")
 
@@ -102,8 +102,8 @@ def look_images(
         heads = relative(patch_map(head_attention(seen), grid))
         logits = seen.logits
     else:
-        with torch.no_grad(), evaluating(model):
-            logits = model(inputs.to(next(model.parameters()).device)).float().cpu()
+        with torch.no_grad():
+            logits = evaluated(model)(inputs.to(next(model.parameters()).device)).float().cpu()
     if logits.shape[1] != len(classes):
         raise ValueError(f"classes must name {logits.shape[1]} classes, got {len(classes)}")
     found = integrated_gradients(model, inputs, steps=steps).scores

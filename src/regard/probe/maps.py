@@ -12,6 +12,7 @@ from torch.nn.functional import interpolate
 from regard.layers import Trace
 from regard.layers.attention import Attention
 from regard.models import BERTGRUSentiment
+from regard.probe.twin import evaluated
 
 READERS = ("class", "mean", "last")
 
@@ -47,9 +48,8 @@ def see(model: nn.Module, inputs: Tensor, *, segments: Tensor | None = None) -> 
         raise ValueError(f"model must have attention to look at, got {type(model).__name__}")
     trace, place = Trace(), next(model.parameters()).device
     segments = None if segments is None else segments.to(place)
-    with evaluating(model):
-        extra = {} if segments is None else {"segments": segments}
-        logits = model(inputs.to(place), trace=trace, **extra)
+    extra = {} if segments is None else {"segments": segments}
+    logits = evaluated(model)(inputs.to(place), trace=trace, **extra)
     kept = [trace[name].float().cpu() for name in trace if name.endswith("attention.weights")]
     if segments is not None and kept[0].shape[-1] == segments.shape[1] + 1:  # a ViT put its class token first
         segments = nn.functional.pad(segments, (1, 0))
@@ -165,18 +165,3 @@ def upsample(maps: Tensor, size: tuple[int, int], *, mode: str = "bilinear") -> 
         raise ValueError(f"maps must be (B, rows, cols), got {tuple(maps.shape)}")
     align = False if mode == "bilinear" else None
     return interpolate(maps[:, None], size, mode=mode, align_corners=align)[:, 0]
-
-
-class evaluating:  # noqa: N801 - read as a word: `with evaluating(model)`
-    """A model in evaluation mode for a while; afterwards every part is as it was."""
-
-    def __init__(self, model: nn.Module) -> None:
-        self.modes = {part: part.training for part in model.modules()}
-        self.model = model
-
-    def __enter__(self) -> None:
-        self.model.eval()
-
-    def __exit__(self, *_: object) -> None:
-        for part, mode in self.modes.items():
-            part.training = mode

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -51,18 +50,16 @@ def read_image(path: str | Path, size: tuple[int, int], channels: int = 3) -> Im
     from PIL import Image, ImageOps, UnidentifiedImageError
 
     try:
-        with path.open("rb") as file, warnings.catch_warnings():
-            # Pillow warns of large and damaged files on the side; here every trouble is an error.
-            warnings.simplefilter("error")
-            with Image.open(file) as image:
-                if image.format not in KINDS:
-                    raise ValueError(f"{path} must be PNG, JPEG or WebP, got {image.format}")
-                if image.width * image.height > MOST_PIXELS:
-                    raise ValueError(_too_large(path, f"{image.width}×{image.height}"))
-                image.load()
-                frames = getattr(image, "n_frames", 1)
-                turned = ImageOps.exif_transpose(image)
-                return _fit(turned, frames, size, channels, path.name)
+        # Filters of warnings belong to all threads, so Pillow's are left as they are: raised or printed.
+        with path.open("rb") as file, Image.open(file) as image:
+            if image.format not in KINDS:
+                raise ValueError(f"{path} must be PNG, JPEG or WebP, got {image.format}")
+            if image.width * image.height > MOST_PIXELS:
+                raise ValueError(_too_large(path, f"{image.width}×{image.height}"))
+            image.load()
+            frames = getattr(image, "n_frames", 1)
+            turned = ImageOps.exif_transpose(image)
+            return _fit(turned, frames, size, channels, path.name)
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         raise ValueError(_too_large(path, "over 89 million pixels")) from error
     except UnidentifiedImageError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-import warnings
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+DRAWING = threading.Lock()  # matplotlib's settings, fonts and parsers are those of the whole process
+BOX = "\N{WHITE SQUARE}"
 INK, QUIET, GOOD, BAD = "#1a1f2b", "#5a6374", "#1b6e3c", "#a92a1e"
 
 
@@ -97,13 +99,12 @@ def save_figure(figure: Figure, path: str | Path) -> None:
     kind = path.suffix.lower().removeprefix(".")
     if kind not in ("png", "svg"):
         raise ValueError(f"path must end in .png or .svg, got {str(path)!r}")
-    with warnings.catch_warnings():
-        # The font has no emoji; it draws a box, and the page beside the figure shows the emoji itself.
-        warnings.filterwarnings("ignore", message="Glyph .* missing", category=UserWarning)
-        if kind == "png":
-            figure.savefig(path, format="png", metadata={"Software": None})
-        else:
-            path.write_text(_svg(figure), encoding="utf-8")
+    _box_what_no_font_has(figure)
+    if kind == "svg":
+        path.write_text(_svg(figure), encoding="utf-8")
+        return
+    with DRAWING:
+        figure.savefig(path, format="png", metadata={"Software": None})
 
 
 def themed_svg(figure: Figure) -> str:
@@ -121,6 +122,18 @@ def _svg(figure: Figure, *, transparent: bool = False) -> str:
 
     file = io.StringIO()
     # Names inside an SVG come from a random salt unless one is given.
-    with rc_context({"svg.hashsalt": "regard", "svg.fonttype": "path"}):
+    with DRAWING, rc_context({"svg.hashsalt": "regard", "svg.fonttype": "path"}):
         figure.savefig(file, format="svg", metadata={"Date": None}, transparent=transparent)
     return file.getvalue()
+
+
+def _box_what_no_font_has(figure: Figure) -> None:
+    """Empty boxes for emoji: the page beside the figure shows the emoji itself, and nobody is warned."""
+    from matplotlib.font_manager import findfont, get_font
+    from matplotlib.text import Text
+
+    for text in figure.findobj(Text):
+        written = text.get_text()
+        if not written.isascii():
+            font = get_font(findfont(text.get_fontproperties()))
+            text.set_text("".join(c if c == "\n" or font.get_char_index(ord(c)) else BOX for c in written))

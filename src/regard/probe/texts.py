@@ -14,7 +14,8 @@ from regard.data.cleaning import without_markup
 from regard.errors import check_int
 from regard.models import GPT
 from regard.probe.attribution import integrated_gradients
-from regard.probe.maps import evaluating, has_attention, mean_attention, see
+from regard.probe.maps import has_attention, mean_attention, see
+from regard.probe.twin import evaluated
 
 LEAST = 0.005  # of a logit: less would print as 0.00
 LONGEST_WINDOW = 512  # tokens read at once where the model itself sets no limit
@@ -230,8 +231,7 @@ def clean(text: str) -> str:
 def _answer(model: nn.Module, tokens: Tensor) -> tuple[Tensor, Tensor | None]:
     """Logits (1,classes), and the reader's attention (N,) where the model has any."""
     if not has_attention(model):
-        with evaluating(model):
-            return model(tokens.to(next(model.parameters()).device)).float().cpu(), None
+        return evaluated(model)(tokens.to(next(model.parameters()).device)).float().cpu(), None
     seen = see(model, tokens)
     logits = seen.logits[:, -1] if seen.logits.ndim == 3 else seen.logits
     return logits, mean_attention(seen)[0]

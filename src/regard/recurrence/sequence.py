@@ -1,5 +1,6 @@
 """The recurrence along a sequence: its definition, torch's fused kernels, and the readout."""
 
+import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -12,6 +13,7 @@ from regard.recurrence.checks import Sides, autocast_dtype, check_alike
 
 SEQUENCE_IMPLS = ("auto", "reference", "fused")
 _KERNELS = {"tanh": torch.rnn_tanh, "relu": torch.rnn_relu}
+SWITCHES = threading.Lock()  # of torch and of warnings: those of the whole process, so threads take turns
 
 
 def rnn(
@@ -91,6 +93,7 @@ def _exact_cudnn(dtype: torch.dtype) -> Iterator[None]:
     """Keep cuDNN off where it would round float32 to tf32: torch's own kernels are as exact as the loop."""
     rounds = dtype == torch.float32 and torch.backends.cudnn.allow_tf32
     with (
+        SWITCHES,
         warnings.catch_warnings(),
         torch.backends.cudnn.flags(
             enabled=torch.backends.cudnn.enabled and not rounds,

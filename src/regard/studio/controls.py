@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from regard.errors import need
 from regard.studio import show
 
-gr: Any = need("gradio", "studio")
-
-# Without the button that resets a slider, which leaves no room for the slider on a phone.
-slider = partial(gr.Slider, buttons=[])
 # While somebody drags, only the newest question matters, and the old picture stays until its answer.
 FAST = {"show_progress": "hidden", "trigger_mode": "always_last"}
+
+
+def slider(*given: Any, **more: Any) -> Any:
+    """A slider without the button that resets it, which leaves no room for the slider on a phone."""
+    gr: Any = need("gradio", "studio")
+    return gr.Slider(*given, buttons=[], **more)
 
 
 def safe(work: Callable[..., str]) -> Callable[..., str]:

@@ -1,26 +1,30 @@
 """What stands between the network and the rooms: who may come in, how much they may send, where pages may go.
 
 A plain ASGI wrapper. Without a token only this machine's own names are answered, so that no foreign page can
-reach the studio by giving its own name this machine's address.
+reach the studio by giving its own name this machine's address. A page of another origin can send requests all
+the same, so what says that it comes from one is refused.
 """
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import ipaddress
 import re
+import secrets
 from collections.abc import Awaitable, Callable, MutableMapping
 from http.cookies import CookieError, SimpleCookie
 from typing import Any
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from regard.studio import limits
+from regard.studio.quotas import Tally, Uploads
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+Refusal = tuple[int, str, dict[str, str]]  # status, text and headers
 
 COOKIE = "regard-studio"
 # Gradio writes scripts into its page and builds functions from text; nothing may come from or go elsewhere.
@@ -37,11 +41,17 @@ HEADERS = {
 
 
 class Guard:
-    """Wraps an app: a token or this machine's name, a bound on what is sent, and the policy above."""
+    """Wraps an app: a token or this machine's name, bounds on what is sent, and the policy above.
 
-    def __init__(self, app: App, token: str | None = None) -> None:
+    The cookie proves that its owner had the token, and nothing can be learned of the token from it.
+    """
+
+    def __init__(self, app: App, token: str | None = None, uploads: Uploads | None = None) -> None:
         self.app = app
         self.token = token
+        self.uploads = uploads
+        self.stamp = secrets.token_hex(32)
+        self.wrong = Tally(60, limits.ATTEMPTS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or refuse it."""
@@ -53,6 +63,8 @@ class Guard:
             await send({"type": "websocket.close", "code": 1008})
             return
         refusal = self._refused(scope, headers)
+        if refusal is None and foreign(scope["method"], headers):
+            refusal = 403, "this studio takes nothing from pages of another origin", {}
         if refusal is not None:
             await _say(send, *refusal)
             return
@@ -62,25 +74,39 @@ class Guard:
         if int(headers.get("content-length", "0")) > limits.BODY:
             await _say(send, 413, f"a request may have at most {limits.BODY:,} bytes")
             return
+        if self.uploads is not None and scope["path"].rstrip("/").endswith("/upload"):
+            full = self.uploads.refused(visitor(scope), headers.get("content-length"))
+            if full is not None:
+                await _say(send, *full)
+                return
         await self.app(scope, _bounded(receive), _dressed(send))
 
-    def _refused(self, scope: Scope, headers: dict[str, str]) -> tuple[int, str, dict[str, str]] | None:
-        """Status, text and headers of a refusal; None where the visitor may come in."""
+    def _refused(self, scope: Scope, headers: dict[str, str]) -> Refusal | None:
+        """None where the visitor may come in."""
         if self.token is None:
             host = re.sub(r":\d+$", "", headers.get("host", ""))
             if loopback(host.removeprefix("[").removesuffix("]")):
                 return None
             return 403, "this studio answers to localhost only", {}
-        if same(_cookie(headers), stamp(self.token)):
+        if same(_cookie(headers), self.stamp):
             return None
-        if same(headers.get("authorization", ""), f"Bearer {self.token}"):
-            return None
+        return self._tried(self.token, scope, headers)
+
+    def _tried(self, token: str, scope: Scope, headers: dict[str, str]) -> Refusal | None:
+        """The same for somebody who shows a token, or nothing."""
         query = parse_qsl(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True)
-        if same(dict(query).get("token", ""), self.token):
-            rest = urlencode([(name, value) for name, value in query if name != "token"])
-            to = scope["path"] + (f"?{rest}" if rest else "")
-            cookie = f"{COOKIE}={stamp(self.token)}; HttpOnly; SameSite=Strict; Path=/"
-            return 303, "come in", {"location": "/" + to.lstrip("/"), "set-cookie": cookie}
+        given = dict(query).get("token"), headers.get("authorization")
+        if given != (None, None):
+            if self.wrong.full(visitor(scope)):  # the right one, too: guesses must take their time
+                return 429, "too many wrong tokens: try again in a minute", {"retry-after": "60"}
+            if same(given[1] or "", f"Bearer {token}"):
+                return None
+            if same(given[0] or "", token):
+                rest = urlencode([(name, value) for name, value in query if name != "token"])
+                to = scope["path"] + (f"?{rest}" if rest else "")
+                cookie = f"{COOKIE}={self.stamp}; HttpOnly; SameSite=Strict; Path=/"
+                return 303, "come in", {"location": "/" + to.lstrip("/"), "set-cookie": cookie}
+            self.wrong.add(visitor(scope))
         return 401, "this studio needs its token: open the address with ?token=… that was printed", {}
 
 
@@ -98,9 +124,25 @@ def loopback(host: str) -> bool:
         return False
 
 
-def stamp(token: str) -> str:
-    """What the cookie holds: it proves the token without being it."""
-    return hmac.new(token.encode(), b"regard studio", hashlib.sha256).hexdigest()
+def foreign(method: str, headers: dict[str, str]) -> bool:
+    """Whether a page of another origin sent this, by what browsers say; programs say nothing of the kind.
+
+    >>> foreign("POST", {"host": "localhost:7860", "origin": "http://localhost:7860"})
+    False
+    >>> foreign("POST", {"host": "localhost:7860", "origin": "http://evil.example"})
+    True
+    """
+    origin = headers.get("origin")
+    if origin is not None:
+        return urlsplit(origin).netloc != headers.get("host", "")
+    reads = method in ("GET", "HEAD")  # a link from elsewhere may lead here
+    return not reads and headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none")
+
+
+def visitor(scope: Scope) -> str:
+    """Whom a request came from, as far as the network tells."""
+    client = scope.get("client")
+    return "" if client is None else str(client[0])
 
 
 def same(given: str, wanted: str) -> bool:

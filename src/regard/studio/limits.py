@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 LENGTH = 65_536  # positions of a pattern that is drawn
 EXPRESSION = 1_000  # characters of a pattern
@@ -13,10 +14,20 @@ BATCH = 65_536
 CONFIG = 20_000  # characters of a config.json
 SIZE = 10_000_000  # of a number in it
 LAYERS = 4_096
+SECONDS = 20  # of computing for one question
+LONG = 120  # seconds for what is started by a button: a lesson, the hiding check
+MEMORY = 2_000_000_000  # bytes of it
+WORKERS = 2  # processes that compute at a time
 TEXT = 4_000  # characters of a prompt or a review
+READ = 1_024  # tokens of one: an emoji has up to four
 NEW = 300  # tokens written at once
 UPLOAD = 8_000_000  # bytes
 BODY = 12_000_000  # bytes of any request
+MINUTES = 10  # for which uploads are counted
+VISITOR = 40_000_000  # bytes that one visitor may upload in that time
+STORED = 200_000_000  # bytes of uploads that are kept, the newest
+HOURS = 1  # that an upload is kept
+ATTEMPTS = 10  # wrong tokens in a minute, from one address
 
 
 def whole(name: str, value: object, least: int, most: int) -> int:
@@ -57,3 +68,15 @@ def text(name: str, value: object, most: int) -> str:
     if len(value) > most:
         raise ValueError(f"{name} may have at most {most:,} characters here, got {len(value):,}")
     return value
+
+
+def tokens(name: str, ids: Sequence[int], most: int = READ) -> None:
+    """Raise where a text is long to the model, however short it looks.
+
+    >>> tokens("a prompt", range(11), 10)
+    Traceback (most recent call last):
+        ...
+    ValueError: a prompt may have at most 10 tokens here, got 11
+    """
+    if len(ids) > most:
+        raise ValueError(f"{name} may have at most {most:,} tokens here, got {len(ids):,}")

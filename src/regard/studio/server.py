@@ -17,7 +17,9 @@ from urllib.parse import quote
 from regard.errors import check_int, need
 from regard.studio import limits
 from regard.studio.guard import Guard, loopback
+from regard.studio.quotas import Uploads
 from regard.studio.shelf import Shelf, gather
+from regard.studio.work import WORKERS
 
 PORT = 7860
 LEAST = 12  # characters of a token
@@ -40,7 +42,7 @@ def serve(
     check_address(host, port, token)
     with _listen(host, port) as listening, tempfile.TemporaryDirectory(prefix="regard-studio-") as folder:
         os.environ["GRADIO_TEMP_DIR"] = folder  # uploads go with the server
-        app = application(gather(runs), token)
+        app = application(gather(runs), token, Path(folder))
         import uvicorn  # which Gradio brings
 
         config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=2, server_header=False)
@@ -48,8 +50,12 @@ def serve(
         name = f"[{host}]" if ":" in host else host
         secret = "" if token is None else f"?token={quote(token)}"
         say(f"http://{name}:{listening.getsockname()[1]}/{secret}")
-        with _leaving():
-            uvicorn.Server(config).run(sockets=[listening])
+        WORKERS.warm()
+        try:
+            with _leaving():
+                uvicorn.Server(config).run(sockets=[listening])
+        finally:
+            WORKERS.close()
 
 
 @contextmanager
@@ -65,8 +71,8 @@ def _leaving() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def application(shelf: Shelf, token: str | None = None) -> Any:
-    """The ASGI app: the page behind its guard."""
+def application(shelf: Shelf, token: str | None = None, folder: Path | None = None) -> Any:
+    """The ASGI app: the page behind its guard; `folder` is where uploads go."""
     os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"  # before Gradio is imported
     gr: Any = need("gradio", "studio")
     from fastapi import FastAPI
@@ -91,7 +97,7 @@ def application(shelf: Shelf, token: str | None = None) -> Any:
         css=CSS,
         head=HEAD,
     )
-    return Guard(outer, token)
+    return Guard(outer, token, None if folder is None else Uploads(folder))
 
 
 def check_address(host: str, port: int, token: str | None) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 
 import torch
 from torch import Tensor
@@ -14,6 +15,7 @@ from regard.layers import Learned
 from regard.models import GPT
 from regard.models.sampling import Sampling, noise_like, race
 from regard.studio import limits
+from regard.studio.budget import Budget
 from regard.train import Run
 
 MEASURED = 48  # tokens that a speed is taken over
@@ -56,6 +58,7 @@ def prompt(run: Run, text: object, new: int) -> tuple[list[int], int, str]:
     """The ids of a prompt, how many tokens may follow, and a notice where either was cut."""
     model, tokenizer = parts(run)
     ids = list(tokenizer.encode(limits.text("a prompt", text, limits.TEXT)))
+    limits.tokens("a prompt", ids)
     if not ids:
         raise ValueError("the prompt has no tokens: give it some text")
     unknown = 0 if tokenizer.unk is None else ids.count(tokenizer.unk)
@@ -106,7 +109,7 @@ def _anew(model: GPT, tokens: Tensor, new: int, how: Sampling, draw: torch.Gener
 def speeds(run: Run, ids: list[int]) -> Iterator[tuple[str, float, int]]:
     """(with or without a cache, tokens per second, tokens), the likeliest token each time."""
     model, _ = parts(run)
-    new = MEASURED
+    new, budget = MEASURED, Budget()
     if isinstance(model.config.position, Learned):
         ids = ids[-max(1, model.config.context - new) :]
         new = min(new, model.config.context - len(ids))
@@ -114,5 +117,5 @@ def speeds(run: Run, ids: list[int]) -> Iterator[tuple[str, float, int]]:
         how = Manner(temperature=0.0, cached=cached)
         list(write(model, ids, min(2, new), how, []))  # the first call sets memory up
         begin = time.perf_counter()
-        count = len(list(write(model, ids, new, how, [])))
+        count = sum(1 for _ in takewhile(lambda _: not budget.over, write(model, ids, new, how, [])))
         yield ("with" if cached else "without"), count / (time.perf_counter() - begin), count

@@ -7,7 +7,7 @@ from regard.train.optimizers import AdamW, Muon
 from regard.train.overrides import override
 from regard.train.prediction import Prediction, predict
 from regard.train.recipe import Recipe
-from regard.train.runs import Run, evaluate, list_runs, load_run
+from regard.train.runs import Run, evaluate, held_out, list_runs, load_run
 from regard.train.schedules import Cosine, Linear, Trapezoid
 from regard.train.start import train
 from regard.train.tasks import (
@@ -16,6 +16,7 @@ from regard.train.tasks import (
     ClassifyImages,
     ClassifyTexts,
     CompleteImages,
+    CourseGPT,
     CourseViT,
     Language,
     MaskedText,
@@ -30,6 +31,7 @@ __all__ = [
     "ClassifyTexts",
     "CompleteImages",
     "Cosine",
+    "CourseGPT",
     "CourseViT",
     "Language",
     "Linear",
@@ -43,6 +45,7 @@ __all__ = [
     "Trapezoid",
     "Words",
     "evaluate",
+    "held_out",
     "list_runs",
     "load_run",
     "override",

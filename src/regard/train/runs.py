@@ -11,7 +11,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from regard.data import load_tokenizer
+from regard.data import Images, Pictures, load_tokenizer, split
+from regard.data import load as load_data
 from regard.data.tokenizers import Tokenizer
 from regard.files import check_all, find_folder, read_sums, write_json
 from regard.models import load
@@ -50,6 +51,20 @@ def load_run(folder: str | Path, *, device: str | torch.device = "cpu") -> Run:
     description, tokenizer = _use(inner)
     model = load(inner / "model.safetensors").to(device).eval()
     return Run(folder, model, description, tokenizer)
+
+
+def held_out(run: Run, count: int | None = None, *, data_dir: str | Path | None = None) -> Pictures:
+    """The pictures that the training of a run for images held out, or the first of them."""
+    kind, name = run.description["task"], run.description["data"]
+    if kind not in ("images", "completion"):
+        raise ValueError(f"held-out pictures need a run for images or completion, got one for {kind}")
+    share = run.description.get("validation")
+    if share is None:  # a run of before this was written down
+        share = read_recipe(run.folder).task.validation
+    found = load_data(name, folder=data_dir)
+    assert isinstance(found, Images)
+    _, held = split(len(found.train), share, seed=0)
+    return found.train.take(held[:count])
 
 
 def _use(folder: Path) -> tuple[dict[str, Any], Tokenizer | None]:

@@ -25,9 +25,10 @@ from regard.probe import (
     to_levels,
 )
 from regard.probe.inputs import read_text
-from regard.train import Run, load_run
+from regard.train import Run, held_out, load_run
 from regard.zoo.shelf import load
 
+HELD = 10  # pictures that are shown where none is named
 LONGEST = 500_000  # characters of one text: far beyond any review, and some minutes of reading
 
 
@@ -58,43 +59,73 @@ def open_run(name: str | Path) -> Run:
     return load(text.removeprefix("zoo:")) if text.startswith("zoo:") else load_run(name)
 
 
-def look(run: Run, inputs: Sequence[str], *, labels: Sequence[str] | None = None, steps: int = 32) -> Look:
+def look(
+    run: Run,
+    inputs: Sequence[str] = (),
+    *,
+    labels: Sequence[str] | None = None,
+    steps: int = 32,
+    data_dir: str | Path | None = None,
+) -> Look:
     """Look at image files or texts (or files of text), by what the run was trained for.
 
-    `labels` are the true classes of images, where they are known.
+    `labels` are the true classes of images, where they are known. Without inputs a run for images is shown
+    the first ten that its training held out, from the data set that it names.
     """
-    if not inputs:
-        raise ValueError("inputs must be at least one image or text, got none")
     kind = str(run.description["task"])
-    if labels is not None and kind != "images":
-        raise ValueError(f"labels are for images, got a run for {kind}")
+    if labels is not None and (kind != "images" or not inputs):
+        raise ValueError(f"labels are for images that are given, got a run for {kind}, {len(inputs)} inputs")
     if kind == "images":
-        return _images(run, inputs, labels, steps)
-    if kind in ("texts", "language"):
-        return Look(kind, texts=tuple(_text(run, one, steps) for one in inputs))
+        return _images(run, _shown(run, inputs, labels, data_dir), steps)
     if kind == "completion":
-        return _completion(run, inputs)
+        return _completion(run, _shown(run, inputs, None, data_dir))
+    if kind in ("texts", "language"):
+        if not inputs:
+            raise ValueError(f"inputs must be at least one text for a run that reads {kind}, got none")
+        return Look(kind, texts=tuple(_text(run, one, steps) for one in inputs))
     raise ValueError(f"look needs a run for images, texts, language or completion, got one for {kind}")
 
 
-def _images(run: Run, inputs: Sequence[str], labels: Sequence[str] | None, steps: int) -> Look:
-    channels, rows, cols = run.description["image"]
-    read = [read_image(path, (rows, cols), channels) for path in inputs]
+@dataclass(frozen=True)
+class _Shown:
+    """Pictures uint8 (N,C,rows,cols) with their names, their classes where known, and notices on them."""
+
+    pictures: torch.Tensor
+    names: tuple[str, ...]
+    labels: torch.Tensor | None
+    notices: tuple[str, ...]
+
+
+def _shown(
+    run: Run, inputs: Sequence[str], labels: Sequence[str] | None, data_dir: str | Path | None
+) -> _Shown:
+    """The files that were named, or else pictures that training held out."""
+    if not inputs:
+        held = held_out(run, HELD, data_dir=data_dir)
+        said = f"the first {len(held)} images of {run.description['data']} that training held out"
+        return _Shown(held.images, tuple(f"held-out {i + 1}" for i in range(len(held))), held.labels, (said,))
+    *channels, rows, cols = run.description["image"]
+    read = [read_image(path, (rows, cols), *channels or [1]) for path in inputs]
+    true = None if labels is None else _numbers(labels, run.description["classes"], len(inputs))
     pictures = torch.stack([one.picture for one in read])
+    return _Shown(pictures, tuple(Path(path).name for path in inputs), true, _notices(read))
+
+
+def _images(run: Run, shown: _Shown, steps: int) -> Look:
     classes = run.description["classes"]
     normal = Augment(
         classes=len(classes), mean=tuple(run.description["mean"]), std=tuple(run.description["std"])
     )
     found = look_images(
         run.model,
-        normal.normalise(pictures),
-        pictures,
+        normal.normalise(shown.pictures),
+        shown.pictures,
         classes,
-        labels=None if labels is None else _numbers(labels, classes, len(inputs)),
-        names=[Path(path).name for path in inputs],
+        labels=shown.labels,
+        names=list(shown.names),
         steps=steps,
     )
-    return Look("images", images=found, notices=_notices(read))
+    return Look("images", images=found, notices=shown.notices)
 
 
 def _text(run: Run, given: str, steps: int) -> TextLook:
@@ -116,14 +147,12 @@ def _text(run: Run, given: str, steps: int) -> TextLook:
     )
 
 
-def _completion(run: Run, inputs: Sequence[str]) -> Look:
+def _completion(run: Run, shown: _Shown) -> Look:
     assert isinstance(run.model, GridCompletion)
-    rows, cols = run.description["image"]
-    read = [read_image(path, (rows, cols), 1) for path in inputs]
-    levels = to_levels(torch.stack([one.picture for one in read]), run.model.config.levels)
+    levels = to_levels(shown.pictures, run.model.config.levels)
     draw = torch.Generator(next(run.model.parameters()).device).manual_seed(0)
     found = complete_images(run.model, levels, generator=draw)
-    return Look("completion", completion=found, notices=_notices(read))
+    return Look("completion", completion=found, notices=shown.notices)
 
 
 def content(given: str) -> str:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import threading
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 from uuid import uuid4
 
 import torch
@@ -26,6 +29,21 @@ from regard.zoo.quantise import grow, shrink
 WEIGHTS = Path(__file__).parent / "weights"
 MOST_BYTES = 25_000_000  # of the whole zoo: a package that downloads in seconds
 TOKENIZER = "tokenizer.json"
+TURNS = threading.RLock()
+
+Given = ParamSpec("Given")
+Found = TypeVar("Found")
+
+
+def in_turn(work: Callable[Given, Found]) -> Callable[Given, Found]:
+    """The same for one thread at a time: while a model is replaced, its folder is not there for a moment."""
+
+    @wraps(work)
+    def one(*given: Given.args, **more: Given.kwargs) -> Found:
+        with TURNS:
+            return work(*given, **more)
+
+    return one
 
 
 @dataclass(frozen=True)
@@ -54,6 +72,7 @@ def names(folder: Path | None = None) -> tuple[str, ...]:
                         if not path.parent.name.startswith(".")))  # fmt: skip
 
 
+@in_turn
 def load(name: str, folder: Path | None = None) -> Entry:
     """A model of the zoo in float32 and evaluation mode, on the CPU.
 
@@ -74,8 +93,9 @@ def load(name: str, folder: Path | None = None) -> Entry:
     weights, _ = read_tensors(path / "model.safetensors")
     try:
         config_kind, kind = MODELS[config["model"]]
+        built = build(config_kind, config["config"])
         with torch.device("meta"):
-            model = kind(build(config_kind, config["config"]))
+            model = kind(built)
         place(model, grow(weights), f"zoo:{name}")
     except KeyError as error:
         raise ValueError(f"zoo:{name} is damaged: config.json has no or an unknown {error}") from error
@@ -83,6 +103,7 @@ def load(name: str, folder: Path | None = None) -> Entry:
     return Entry(path, model.eval(), task, tokenizer, name, card(name, folder))
 
 
+@in_turn
 def card(name: str, folder: Path | None = None) -> str:
     """A model's card: data, command, seed, score, cost."""
     return _read(_find(name, folder) / "card.md", name).decode("utf-8")
@@ -108,6 +129,7 @@ def add(
     return put(run, name, text, dtype=dtype, folder=folder)
 
 
+@in_turn
 def put(
     run: Run,
     name: str,
@@ -158,6 +180,7 @@ def put(
     return load(name, folder)
 
 
+@in_turn
 def size(folder: Path | None = None) -> int:
     """The bytes of all files under a folder, of the whole zoo unless given."""
     folder = WEIGHTS if folder is None else folder

@@ -40,7 +40,7 @@ def _shown(part: Part, picture: Callable[[Picture], str | None]) -> str:  # noqa
         return f"{to_tex(part.says)}\n\\[\n{part.latex()}\n\\]"
     if isinstance(part, Check):
         sign = "$\\checkmark$" if part.holds else "\\textbf{fails:}"
-        return f"{sign} {_prose(part.claim)} --- {to_tex(part.seen)}."
+        return f"{sign} {_prose(part.claim)} --- {_prose(part.seen)}."
     if isinstance(part, Table):
         return _table(part)
     if isinstance(part, Block):

@@ -53,7 +53,8 @@ def _shown(part: Part) -> Any:
         )
     if isinstance(part, Check):
         mark = ("✓ ", "bold green") if part.holds else ("✗ ", "bold red")
-        return Group(Text.assemble(mark, part.claim.replace("`", "")), Text(f"  {part.seen}", style="dim"))
+        claim, seen = (text.replace("`", "") for text in (part.claim, part.seen))
+        return Group(Text.assemble(mark, claim), Text(f"  {seen}", style="dim"))
     if isinstance(part, Table):
         return _table(part)
     if isinstance(part, Block):

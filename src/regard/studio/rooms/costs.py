@@ -19,8 +19,7 @@ from regard.studio import limits, plot, show
 from regard.studio.controls import FAST, slider
 from regard.studio.rooms.patterns import read
 from regard.studio.shelf import Shelf
-
-gr: Any = need("gradio", "studio")
+from regard.studio.work import WORK, within
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "int8": torch.int8}
 WAYS = ("a forward pass", "a training step", "decoding, token by token")
@@ -29,13 +28,23 @@ PASTED = "config.json, pasted below"
 MAIN = ("parameters", "flops", "pairs", "weight bytes", "cache bytes", "depth, steps in sequence")
 SHORTEST = 16
 
+Described = tuple[Any, str]  # a config or a shape, and its name
 
-def described(name: str, pasted: str, shelf: Shelf) -> tuple[Any, str]:
+
+def own(name: str, shelf: Shelf) -> Described | None:
+    """A run: its model's config, which is all that the price depends on. None for what is no run."""
+    if name not in shelf.runs:
+        return None
+    model = shelf.runs[name].model
+    return model.config, type(model).__name__
+
+
+def described(name: str, pasted: str, run: Described | None = None) -> Described:
     """What to price, and what it is in words."""
+    if run is not None:
+        return run
     if name == PASTED:
         return read_config(_checked(limits.text("config.json", pasted, limits.CONFIG)))
-    if name in shelf.runs:
-        return shelf.runs[name].model, type(shelf.runs[name].model).__name__
     if name not in PRESETS:
         raise ValueError(f"nothing to price is called {str(name)[:60]!r}")
     found = preset(name)
@@ -61,12 +70,14 @@ def _checked(text: str) -> dict[str, Any]:
     return data
 
 
-def priced(name: str, pasted: str, tokens: object, batch: object, way: str, dtype: str, shelf: Shelf) -> Cost:
+def priced(
+    name: str, pasted: str, tokens: object, batch: object, way: str, dtype: str, run: Described | None = None
+) -> Cost:
     """The cost that was asked for."""
     if way not in WAYS or dtype not in DTYPES:
         raise ValueError(f"choose one of {', '.join(WAYS)} and one of {', '.join(DTYPES)}")
     return price(
-        described(name, pasted, shelf)[0],
+        described(name, pasted, run)[0],
         tokens=limits.whole("tokens", tokens, 1, limits.TOKENS),
         batch=limits.whole("batch", batch, 1, limits.BATCH),
         image=(28, 28) if name in OF_ANY_IMAGE else None,
@@ -157,8 +168,33 @@ def python_line(name: str, tokens: object, batch: object, way: str) -> str:
     return f"{load}; from regard.cost import price; price({what}, tokens={tokens}, batch={batch}{more})"
 
 
+def asked(
+    name: str, pasted: str, tokens: Any, batch: Any, way: str, dtype: str, run: Described | None = None
+) -> str:
+    """The price that was asked for, or what is wrong with the question."""
+    try:
+        found = priced(name, pasted, tokens, batch, way, dtype, run)
+        words = f"{name}: {described(name, pasted, run)[1]}"
+        return answer(found, words, python_line(name, tokens, batch, way))
+    except ValueError as error:
+        return show.fault(error)
+
+
+def drawn(name: str, pasted: str, tokens: Any, further: str, run: Described | None = None) -> str:
+    """The curves over patterns, a further one among them."""
+    try:
+        last = max(1024, limits.whole("tokens", tokens, 1, limits.TOKENS))
+        more = (str(read(further)),) if further.strip() else ()
+        shape = swept_shape(described(name, pasted, run)[0])
+        plain = replace(shape, pattern=read("causal"))
+        return curves(swept(plain, max(last, 1 << 16), (*CURVES, *more)))
+    except ValueError as error:
+        return show.fault(error)
+
+
 def build(shelf: Shelf) -> None:
     """Lay the room out."""
+    gr: Any = need("gradio", "studio")
     names = [*PRESETS, *shelf.runs, PASTED]
     gr.HTML(show.note("What a model costs, counted from its description alone: nothing is built or run."))
     with gr.Row(elem_classes="bar-row"):
@@ -175,22 +211,15 @@ def build(shelf: Shelf) -> None:
     extra = gr.Textbox("", label="a further pattern for the curves", elem_id="further",
                        placeholder="such as windowed(64) | global(4)")  # fmt: skip
 
-    def asked(name: str, pasted: str, tokens: Any, batch: Any, way: str, dtype: str) -> str:
+    async def ask(name: str, *given: Any) -> str:
         try:
-            found = priced(name, pasted, tokens, batch, way, dtype, shelf)
-            return answer(
-                found, f"{name}: {described(name, pasted, shelf)[1]}", python_line(name, tokens, batch, way)
-            )
+            return await within(asked, name, *given, own(name, shelf))
         except ValueError as error:
             return show.fault(error)
 
-    def drawn(name: str, pasted: str, tokens: Any, further: str) -> str:
+    async def draw(name: str, *given: Any) -> str:
         try:
-            last = max(1024, limits.whole("tokens", tokens, 1, limits.TOKENS))
-            more = (str(read(further)),) if further.strip() else ()
-            shape = swept_shape(described(name, pasted, shelf)[0])
-            plain = replace(shape, pattern=read("causal"))
-            return curves(swept(plain, max(last, 1 << 16), (*CURVES, *more)))
+            return await within(drawn, name, *given, own(name, shelf))
         except ValueError as error:
             return show.fault(error)
 
@@ -203,15 +232,15 @@ def build(shelf: Shelf) -> None:
     name.input(lambda name: gr.update(visible=name == PASTED), name, pasted, **FAST)
     gr.on(
         [name.input, tokens.change, batch.change, way.input, dtype.input, pasted.change],
-        asked,
+        ask,
         given,
         result,
-        **FAST,
+        **WORK,
     )
     gr.on(
         [name.input, tokens.change, extra.change, pasted.change],
-        drawn,
+        draw,
         [name, pasted, tokens, extra],
         picture,
-        **FAST,
+        **WORK,
     )

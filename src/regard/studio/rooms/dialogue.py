@@ -15,6 +15,7 @@ from regard.probe import see
 from regard.probe.colours import heat
 from regard.probe.page import image_tag
 from regard.studio import limits, show
+from regard.studio.budget import Budget
 from regard.studio.controls import FAST, slider
 from regard.studio.favourites import favourite
 from regard.studio.shelf import Shelf
@@ -60,7 +61,7 @@ def told_by(run: Run, name: str, text: str, new: int, how: Manner) -> Iterator[t
     model, tokenizer = parts(run)
     ids, room, notice = prompt(run, text, new)
     stop = [one for one in (tokenizer.start, tokenizer.pad) if one is not None]
-    out, begin, last = list(ids), time.perf_counter(), 0.0
+    out, begin, last, budget = list(ids), time.perf_counter(), 0.0, Budget()
     ban = () if tokenizer.unk is None else (tokenizer.unk,)
     for token in write(model, ids, room, how, stop, ban):
         out.append(token)
@@ -68,6 +69,9 @@ def told_by(run: Run, name: str, text: str, new: int, how: Manner) -> Iterator[t
         if now - last > EVERY:
             last = now
             yield Told(name, tuple(out), len(ids), now - begin), notice
+        if budget.over:
+            notice = "; ".join(filter(None, (notice, budget.notice)))
+            break
     yield Told(name, tuple(out), len(ids), time.perf_counter() - begin), notice
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import io
 from base64 import b64encode
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import AsyncIterator
 from typing import Any
 
 from regard.errors import need
@@ -14,13 +13,11 @@ from regard.lessons.parts import Picture
 from regard.lessons.render.markdown import markdown
 from regard.studio import limits, show
 from regard.studio.shelf import Shelf
-
-gr: Any = need("gradio", "studio")
+from regard.studio.work import WORK, within
 
 LONGEST = 300  # characters of an answer
 
 
-@lru_cache(maxsize=len(NAMES))
 def computed(name: str) -> str:
     """A lesson as Markdown with its pictures inside, every number from this machine and this run."""
     answer = get(name).run()
@@ -55,6 +52,7 @@ def verdict(name: str, asked: str, given: str) -> str:
 
 def build(shelf: Shelf) -> None:
     """Lay the room out."""
+    gr: Any = need("gradio", "studio")
     titles = [(get(name).title, name) for name in NAMES]
     gr.HTML(
         show.note(
@@ -80,24 +78,28 @@ def build(shelf: Shelf) -> None:
         judge = gr.Button("Check", min_width=90, elem_id="check")
     said = gr.HTML("", elem_id="judged")
 
-    def work(name: str) -> Iterator[tuple[str, Any]]:
+    async def work(name: str, anew: bool = False) -> AsyncIterator[tuple[str, Any]]:
         try:
             if name not in NAMES:
                 raise ValueError(f"no lesson is called {str(name)[:60]!r}")
             yield show.note("Deriving, measuring and checking: some seconds …"), gr.skip()
-            yield "", computed(name)
-        except (ValueError, ImportError) as error:
+            if anew or name not in known:
+                known[name] = await within(computed, name, seconds=limits.LONG)
+            yield "", known[name]
+        except ValueError as error:
             yield show.fault(error), gr.skip()
 
-    def again(name: str) -> Iterator[tuple[str, Any]]:
-        computed.cache_clear()
-        yield from work(name)
+    async def again(name: str) -> AsyncIterator[tuple[str, Any]]:
+        async for step in work(name, anew=True):
+            yield step
 
-    def turn(name: str, asked: str, given: str) -> str:
+    async def turn(name: str, asked: str, given: str) -> str:
         try:
-            return verdict(name, asked, given)
+            return await within(verdict, name, asked, given)
         except ValueError as error:
             return show.fault(error)
+
+    known: dict[str, str] = {}  # lessons as they were computed last
 
     def choose(name: str) -> tuple[Any, Any, str]:
         known = name in NAMES
@@ -110,7 +112,7 @@ def build(shelf: Shelf) -> None:
     going = chosen.then(work, name, [fault, text], **how)
     newly = start.click(again, name, [fault, text], **how)
     stop.click(lambda: show.note("Stopped."), None, fault, cancels=[going, newly])
-    gr.on([judge.click, given.submit], turn, [name, asked, given], said, show_progress="minimal")
+    gr.on([judge.click, given.submit], turn, [name, asked, given], said, **WORK)
 
 
 def _exercises(name: str) -> list[tuple[str, str]]:

@@ -12,10 +12,9 @@ from regard.pattern.notation import Written, write
 from regard.pattern.picture import percent
 from regard.pattern.svg import svg
 from regard.studio import limits, show
-from regard.studio.controls import FAST, slider
+from regard.studio.controls import slider
 from regard.studio.shelf import Shelf
-
-gr: Any = need("gradio", "studio")
+from regard.studio.work import WORK, within
 
 TYPED = "as typed"
 KINDS = {
@@ -167,6 +166,12 @@ def slide(kind: str, t: object, w: object, n: object, typed: str) -> tuple[str, 
     return text, answer(text, n)
 
 
+def wrote(kind: str, t: object, w: object, n: object, typed: str) -> tuple[bool, str]:
+    """Whether a text is what the sliders say, and its picture."""
+    own = kind != TYPED and slide(kind, t, w, n, "")[0] == typed
+    return own, answer(typed, n)
+
+
 def length(slider: object, typed: object) -> object:
     """The length that counts: the typed one, such as 4096 or 64k, where there is one.
 
@@ -186,6 +191,7 @@ def length(slider: object, typed: object) -> object:
 
 def build(shelf: Shelf) -> None:
     """Lay the room out."""
+    gr: Any = need("gradio", "studio")
     gr.HTML(
         show.note("Who may look at whom. Filled squares are keys that a query sees; every number is exact.")
     )
@@ -204,6 +210,7 @@ def build(shelf: Shelf) -> None:
 
 
 def _side(name: str, kind: str, n: Any, big: Any) -> None:
+    gr: Any = need("gradio", "studio")
     text = expression(kind, START["t"], START["w"], START["n"])
     with gr.Row(elem_classes="bar-row"):
         pick = gr.Dropdown(list(KINDS), value=kind, label="pattern", elem_id=f"kind-{name}", min_width=210)
@@ -214,19 +221,30 @@ def _side(name: str, kind: str, n: Any, big: Any) -> None:
     picture = gr.HTML(answer(text, START["n"]), elem_id=f"picture-{name}")
     closing = gr.HTML(closed(text, START["n"]), elem_id=f"formula-{name}")
 
-    def slid(kind: str, t: object, w: object, n: object, big: object, typed: str) -> tuple[str, str]:
-        return slide(kind, t, w, length(n, big), typed)
+    async def slid(kind: str, t: object, w: object, n: object, big: object, typed: str) -> tuple[str, str]:
+        try:
+            return await within(slide, kind, t, w, length(n, big), typed)
+        except ValueError as error:
+            return typed, show.fault(error)
 
-    def wrote(kind: str, t: object, w: object, n: object, big: object, typed: str) -> tuple[Any, str]:
-        at = length(n, big)
-        own = kind != TYPED and slide(kind, t, w, at, "")[0] == typed
-        return gr.skip() if own else TYPED, answer(typed, at)
+    async def typed_in(kind: str, t: object, w: object, n: object, big: object, text: str) -> tuple[Any, str]:
+        try:
+            own, out = await within(wrote, kind, t, w, length(n, big), text)
+            return gr.skip() if own else TYPED, out
+        except ValueError as error:
+            return TYPED, show.fault(error)
+
+    async def worked_out(text: str, n: object, big: object) -> str:
+        try:
+            return await within(closed, text, length(n, big))
+        except ValueError as error:
+            return show.numbers([("formula", f"not worked out here: {error}")])
 
     # Gradio's `input` of a text does not come when something is pasted or cut; `change` does, and also when
     # a slider wrote the text.
     given = [pick, t, w, n, big, typed]
     sources = [pick.input, t.input, w.input, n.input, big.change]
-    moved = gr.on(sources, slid, given, [typed, picture], **FAST)
-    changed = typed.change(wrote, given, [pick, picture], **FAST)
+    moved = gr.on(sources, slid, given, [typed, picture], **WORK)
+    changed = typed.change(typed_in, given, [pick, picture], **WORK)
     for event in (moved, changed):
-        event.then(lambda text, n, big: closed(text, length(n, big)), [typed, n, big], closing, **FAST)
+        event.then(worked_out, [typed, n, big], closing, **WORK)

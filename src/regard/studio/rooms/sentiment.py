@@ -9,6 +9,7 @@ from regard.errors import need
 from regard.probe import text_html
 from regard.probe.images import percent
 from regard.studio import limits, show
+from regard.studio.budget import Budget
 from regard.studio.controls import FAST
 from regard.studio.favourites import favourite
 from regard.studio.shelf import Shelf
@@ -36,6 +37,15 @@ class Verdict:
     text: str
     label: str
     probability: float
+
+
+def asked(shelf: Shelf, name: str, text: object) -> tuple[Run, str]:
+    """A run that has so many seconds from now, and a text that is not too long for it."""
+    run = shelf.open(name, "texts")
+    given = limits.text("a text", text, limits.TEXT)
+    assert run.tokenizer is not None
+    limits.tokens("a text", run.tokenizer.encode(given))
+    return Budget().of(run), given
 
 
 def answer(run: Run, text: str) -> str:
@@ -118,8 +128,7 @@ def build(shelf: Shelf) -> None:
 
     def judge(name: str, text: str, past: tuple[Verdict, ...]) -> tuple[str, Any, Any]:
         try:
-            run = shelf.open(name, "texts")
-            given = limits.text("a text", text, limits.TEXT)
+            run, given = asked(shelf, name, text)
             past = remember(past, run, given)
             return answer(run, given), past, history(past)
         except ValueError as error:
@@ -127,7 +136,7 @@ def build(shelf: Shelf) -> None:
 
     def vary(name: str, text: str) -> str:
         try:
-            return without(shelf.open(name, "texts"), limits.text("a text", text, limits.TEXT))
+            return without(*asked(shelf, name, text))
         except ValueError:
             return ""
 

@@ -22,6 +22,7 @@ from regard.probe.hiding import SHARES, Curve, HidingCheck
 from regard.probe.images import percent
 from regard.probe.page import figure_tag
 from regard.studio import limits, plot, show
+from regard.studio.budget import Budget
 from regard.studio.controls import FAST, slider
 from regard.studio.shelf import Shelf
 from regard.studio.sketches import sketches
@@ -280,12 +281,12 @@ def build(shelf: Shelf) -> None:
             return None, show.fault(error)
 
     def pick(name: str, number: Any, layer: Any, head: Any) -> tuple[Any, str]:
-        return ask(lambda: from_sample(name, shelf.open(name, "images"), number), layer, head)
+        return ask(lambda: from_sample(name, Budget().of(shelf.open(name, "images")), number), layer, head)
 
     def upload(name: str, path: str | None, layer: Any, head: Any) -> tuple[Any, str]:
         if path is None:
             return gr.skip(), gr.skip()
-        return ask(lambda: from_file(name, shelf.open(name, "images"), path), layer, head)
+        return ask(lambda: from_file(name, Budget().of(shelf.open(name, "images")), path), layer, head)
 
     def change(name: str) -> Any:
         asked, html = pick(name, 1, 0, 0)
@@ -303,7 +304,7 @@ def build(shelf: Shelf) -> None:
             return
         try:
             yield show.note("Hiding patches …")
-            yield from hidden(asked, shelf.open(asked.name, "images"))
+            yield from hidden(asked, Budget(limits.LONG).of(shelf.open(asked.name, "images")))
         except ValueError as error:
             yield show.fault(error)
 

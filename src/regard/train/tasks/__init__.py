@@ -1,7 +1,7 @@
 """The kinds of training: images, language, classes of texts, masked language, and completion of images."""
 
 from regard.train.tasks.completion import CompleteImages
-from regard.train.tasks.course import CourseViT
+from regard.train.tasks.course import CourseGPT, CourseViT
 from regard.train.tasks.images import ClassifyImages
 from regard.train.tasks.language import Language
 from regard.train.tasks.masked import MaskedText
@@ -11,7 +11,7 @@ from regard.train.tasks.tokens import BytePairs, Characters, Words
 # Every dataclass that a recipe may hold from here.
 PARTS = (
     *(ClassifyImages, CompleteImages, ClassifyTexts, Language, MaskedText),
-    *(CourseViT, BytePairs, Characters, Words),
+    *(CourseGPT, CourseViT, BytePairs, Characters, Words),
 )
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "ClassifyImages",
     "ClassifyTexts",
     "CompleteImages",
+    "CourseGPT",
     "CourseViT",
     "Language",
     "MaskedText",

@@ -118,6 +118,7 @@ class CompletionTask:
         return {
             "task": "completion",
             "data": self.spec.data,
+            "validation": self.spec.validation,
             "levels": self.spec.model.levels,
             "image": list(self.learn.shape[1:]),
         }

@@ -146,6 +146,7 @@ class ImageTask:
         return {
             "task": "images",
             "data": self.spec.data,
+            "validation": self.spec.validation,
             "classes": list(self.classes),
             "image": list(self.learn.images.shape[1:]),
             "mean": list(self.augment.mean),

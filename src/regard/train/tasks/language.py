@@ -21,7 +21,8 @@ from regard.train.distributed import ALONE, Team
 from regard.train.fingerprint import fingerprint
 from regard.train.order import Stream, by_length, shuffled
 from regard.train.task import Setting
-from regard.train.tasks.tokens import BytePairs, Characters, Table, Tokens
+from regard.train.tasks.course import CourseGPT
+from regard.train.tasks.tokens import BytePairs, Characters, Table, Tokens, Words
 from regard.train.tasks.windows import Windows, consecutive
 
 IGNORED = -100
@@ -38,10 +39,12 @@ class Language:
     Two things against learning by heart, other ones each time: `hide` is the share of tokens that are read as
     unknown, `rare` the chance that a token which occurs only once in the training part counts as unknown,
     read and predicted so; without it a model learns that unknown tokens never come.
+
+    A `CourseGPT` is trained with the textbook's own tokenizer, data set and loss.
     """
 
     data: str
-    model: GPTConfig
+    model: GPTConfig | CourseGPT
     tokens: Tokens = Characters()  # noqa: RUF009 - a frozen value
     cut: str = "windows"
     hide: float = 0.0
@@ -55,9 +58,20 @@ class Language:
         check_shares(hide=self.hide, rare=self.rare, validation=self.validation)
         if (self.hide or self.rare) and isinstance(self.tokens, BytePairs):
             raise ValueError("hide and rare need a tokenizer with an unknown token, BytePairs has none")
+        if isinstance(self.model, CourseGPT):
+            given = (self.tokens, self.cut, self.hide, self.rare)
+            if given != (Words(), "dialogues", 0.0, 0.0):
+                raise ValueError(
+                    "the textbook reads dialogues by all their words: a CourseGPT needs tokens=Words(), "
+                    f"cut='dialogues', hide=0 and rare=0, got {given}"
+                )
 
     def build(self, setting: Setting) -> LanguageTask:
         """The task with its data on the device."""
+        if isinstance(self.model, CourseGPT):
+            from regard.train.tasks.course_dialogue import CourseDialogueTask
+
+            return CourseDialogueTask(self, setting)
         return LanguageTask(self, setting)
 
 
@@ -73,7 +87,7 @@ class LanguageTask:
         self.spec, self.device, self.overfit = spec, setting.device, setting.overfit
         self.fixed = setting.device.type != "cpu"  # CUDA graphs need fixed shapes, CPUs gain from short ones
         texts, held = _parted(corpus, spec)
-        self.tokenizer: Tokenizer = spec.tokens.train(texts)
+        self.tokenizer: Tokenizer = self.learned(texts)
         self.config = replace(spec.model, vocab=self.tokenizer.vocab)
         self.per_example = length = spec.model.context
         self.held_characters = sum(map(len, held))
@@ -86,6 +100,7 @@ class LanguageTask:
         counts = torch.bincount(torch.tensor([i for row in ids for i in row]), minlength=self.tokenizer.vocab)
         self.once = (counts == 1).to(self.device)
         self.table: Table | None = None
+        self.lengths: Tensor | None = None  # of padded examples
         if spec.cut == "windows":
             whole = torch.tensor(ids[0][: length * self.overfit + 1] if self.overfit else ids[0])
             self.held: Any = whole if self.overfit else torch.tensor(held_ids[0])
@@ -98,6 +113,7 @@ class LanguageTask:
             pad = 0 if self.tokenizer.pad is None else self.tokenizer.pad
             self.table = Table(rows, width=length + 1, pad=pad, device=self.device)
             self.held = Table(self.held, width=length + 1, pad=pad, device=self.device)
+            self.lengths = self.table.lengths.cpu()
             self.examples = len(rows)
             self.seed = setting.seed
             self.stream = Stream(
@@ -107,17 +123,25 @@ class LanguageTask:
         seen = self.windows.tokens if self.table is None else self.table.tokens
         self.fingerprint = fingerprint(corpus, seen)
 
+    def learned(self, texts: list[str]) -> Tokenizer:
+        """The tokenizer of the training part."""
+        return self.spec.tokens.train(texts)
+
     def model(self, generator: torch.Generator) -> nn.Module:
         """A new GPT."""
+        assert isinstance(self.config, GPTConfig)
         return GPT(self.config, generator=generator)
+
+    def logits(self, model: nn.Module, tokens: Tensor) -> Tensor:
+        """What the model says of held-out tokens."""
+        return model(tokens)
 
     def batch(self, step: int, size: int) -> tuple[Tensor, ...]:
         """Starts of windows, or numbers of dialogues."""
         stream = self.stream
-        if self.table is not None and not self.fixed:
+        if self.lengths is not None and not self.fixed:
             if size not in self.near:
-                lengths = self.table.lengths.cpu()
-                self.near[size] = by_length(stream, lengths, batch=size, pool=16, seed=self.seed)
+                self.near[size] = by_length(stream, self.lengths, batch=size, pool=16, seed=self.seed)
             stream = self.near[size]
         return (stream.batch(step, size),)
 
@@ -166,7 +190,7 @@ class LanguageTask:
         totals = torch.zeros(4, dtype=torch.float64, device=self.device)
         for counts, (tokens, targets) in team.share(self._held_batches()):
             losses = cross_entropy(
-                model(tokens).flatten(0, 1).float(),
+                self.logits(model, tokens).flatten(0, 1).float(),
                 targets.flatten(),
                 ignore_index=IGNORED,
                 reduction="none",

@@ -1,0 +1,36 @@
+"""The textbook's DialogueGPT itself, with its own tokenizer, data set and loss, by the same loop.
+
+Command: regard train dialogue-course
+Hardware: one H200
+Minutes: 1
+Score: measured: not yet
+
+After each epoch 50 tokens are written, always the likeliest one, as the course's `generate` does.
+"""
+
+from __future__ import annotations
+
+from regard.train import AdamW, Cosine, CourseGPT, Language, Recipe, Words
+
+
+def recipe() -> Recipe:
+    """The values."""
+    return Recipe(
+        name="dialogue-course",
+        task=Language(
+            data="tinyshakespeare",
+            model=CourseGPT(context=128, depth=6, width=128, heads=3, hidden=128),
+            tokens=Words(),
+            cut="dialogues",
+            prompt="First Citizen:",
+            sample=50,
+        ),
+        optimizer=AdamW(lr=1e-3, decay=0.1),
+        schedule=Cosine(warmup=0.05),
+        batch=64,
+        epochs=10,
+        compile="none",  # the course's loss looks at its mask, which no graph can wait for
+        tf32=True,
+        validate_every=102,
+        read_every=50,
+    )
