@@ -34,6 +34,7 @@ def validations(folder):
     [
         (2, "changed", {}),
         (3, "words", {}),
+        (2, "course", {}),
         (2, "muon", {"sharding": "shard", "accumulate": 3}),
         (2, "texts", {"task": replace(small.texts().task, hide=0.3, model=SURE)}),
         (2, "masked", {"sharding": "shard"}),

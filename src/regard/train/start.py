@@ -99,12 +99,8 @@ def _let_go(team: Team) -> Iterator[None]:
 def _run(recipe: Recipe, where: Where, resume: bool | str, origin: str | Path | None = None) -> Result:
     """One stage in its folder, which is this process's alone until the end."""
     team = replace(where.team, sharding=recipe.sharding)
-    if recipe.batch % (recipe.accumulate * team.world):
-        raise ValueError(
-            f"batch must be divisible by accumulate × processes, got batch={recipe.batch}, "
-            f"accumulate={recipe.accumulate}, processes={team.world}"
-        )
     with ExitStack() as stack:
+        team.together(lambda: _check_parts(recipe, team.world))
         on, more, said = team.led(lambda: _opened(stack, recipe, where, resume, origin))
         task = recipe.task if recipe.before is None else _after_first(recipe, where, on)
         stack.enter_context(switched(recipe, where.device))
@@ -118,6 +114,14 @@ def _run(recipe: Recipe, where: Where, resume: bool | str, origin: str | Path | 
         for line in said:
             bar.say(line)
         return run.run()
+
+
+def _check_parts(recipe: Recipe, world: int) -> None:
+    if recipe.batch % (recipe.accumulate * world):
+        raise ValueError(
+            f"batch must be divisible by accumulate × processes, got batch={recipe.batch}, "
+            f"accumulate={recipe.accumulate}, processes={world}"
+        )
 
 
 def _opened(
