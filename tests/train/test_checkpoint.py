@@ -204,6 +204,21 @@ def test_nothing_is_erased_where_all_are_damaged(stopped, tmp_path):
     assert len(numbered(folder / "checkpoints")) == 2
 
 
+def test_a_record_whose_checkpoints_are_gone_is_kept(stopped, tmp_path, capsys):
+    folder = copied(stopped, tmp_path)
+    before = (folder / "metrics.jsonl").read_bytes()
+    checkpoint.remove(folder / "checkpoints")
+    for number in (1, 2):
+        train(small.images(), folder, quiet=True, device="cpu", resume=True)
+        assert (folder / f"kept-{number}-metrics.jsonl").read_bytes() == before
+        error = capsys.readouterr().err
+        assert "there is a record of " in error
+        assert f"and no checkpoint: it is kept as kept-{number}-metrics.jsonl" in error
+        before = (folder / "metrics.jsonl").read_bytes()
+        checkpoint.remove(folder / "checkpoints")
+    assert record(folder) == record(stopped / "whole")
+
+
 def test_one_bad_line_of_the_record_costs_that_line(stopped, tmp_path, capsys):
     folder = copied(stopped, tmp_path)
     lines = (folder / "metrics.jsonl").read_text().splitlines()

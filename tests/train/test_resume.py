@@ -8,7 +8,7 @@ import pytest
 from regard.cli.main import main
 from regard.data import Reviews
 from regard.data.sets import EMBEDDED
-from regard.train import AdamW, Stopped, environment, read_recipe, train
+from regard.train import AdamW, Stopped, environment, evaluate, read_recipe, train
 from regard.train.lock import held
 from regard.train.steps import Step
 from tests.train import small
@@ -155,6 +155,9 @@ def test_a_recipe_that_was_edited_by_hand(when, tmp_path, monkeypatch):
         ValueError, match=rf"recipe\.json was changed since the run was started{named}: put it"
     ):
         train(read_recipe(tmp_path), tmp_path, quiet=True, device="cpu", resume=True)
+    if when == "with a checkpoint":
+        with pytest.raises(ValueError, match=r"recipe\.json was changed since"):
+            evaluate(tmp_path, device="cpu")
     path.write_text(json.dumps(json.loads(text)))  # other spaces are no change
     train(read_recipe(tmp_path), tmp_path, quiet=True, device="cpu", resume=True)
 
@@ -224,6 +227,12 @@ def test_a_new_run_from_a_checkpoint_of_another(tmp_path, monkeypatch, capsys):
     ):
         with pytest.raises(ValueError, match=message):
             train(lower, new, origin=tmp_path / words, device="cpu")
+    newest = old / "checkpoints" / "step-000010" / "model.safetensors"
+    data = newest.read_bytes()
+    newest.write_bytes(data[:-1])
+    with pytest.raises(ValueError, match=r"is damaged: .*; name an older checkpoint as .*old:STEP"):
+        train(lower, new, origin=old, device="cpu")
+    newest.write_bytes(data)
     with pytest.raises(ValueError, match=r"steps must be more than the 10 of .*, got steps=10"):
         train(small.images(steps=10), new, origin=old, device="cpu")
     before = contents(old)

@@ -75,6 +75,15 @@ def rows_until(rows: list[Row], step: int, validated: int) -> list[Row]:
     return [row for row in rows if row["step"] <= (validated if row["kind"] == "validation" else step)]
 
 
+def keep_record(folder: Path) -> Path:
+    """Put a copy of the record beside it under a name of its own."""
+    number = 1
+    while (other := folder / f"kept-{number}-{FILE}").exists():
+        number += 1
+    write(other, (folder / FILE).read_bytes())
+    return other
+
+
 class Metrics:
     """Rows that are added to the record of a run, which begins again after some step and some validation."""
 

@@ -111,8 +111,8 @@ def _run(recipe: Recipe, where: Where, resume: bool | str, origin: str | Path | 
         if on:
             saving.restore(run)
             said += team.led(lambda: _noted(recipe, where, over=run.over(), **more))
-        for line in said:
-            bar.say(line)
+        for line in said if team.leads else ():
+            bar.warn(line)
         return run.run()
 
 
