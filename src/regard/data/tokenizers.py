@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from regard.course import MyTokenizer
-from regard.data.files import read, write
+from regard.data.files import read
 from regard.errors import check_int, need
-from regard.files import check
+from regard.files import check, write
 
 FILE = "tokenizer.json"
 START, PAD, UNK = 0, 1, 2
