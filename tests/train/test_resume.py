@@ -268,6 +268,20 @@ def test_a_new_run_from_a_second_stage(tmp_path):
     assert not (new / "before" / "checkpoints").exists()
 
 
+def test_a_first_stage_that_is_not_as_it_was_left(tmp_path, monkeypatch, capsys):
+    stopped_after(12, monkeypatch, small.two_stages(), tmp_path)  # four of them in the second stage
+    record = tmp_path / "before" / "metrics.jsonl"
+    record.write_text(record.read_text().replace('"step": 2', '"step": 3', 1))
+    model = tmp_path / "before" / "model" / "task.json"
+    text = model.read_text()
+    model.write_text(text.replace("masked", "marked"))
+    with pytest.raises(ValueError, match=r"before/model/task\.json is damaged"):
+        train(small.two_stages(), tmp_path, device="cpu", resume=True)
+    model.write_text(text)
+    train(small.two_stages(), tmp_path, device="cpu", resume=True)
+    assert "before/metrics.jsonl: line 2 is damaged" in capsys.readouterr().out
+
+
 def test_checkpoints_without_a_recipe_are_nobodys(tmp_path):
     train(small.images(steps=2), tmp_path, quiet=True, device="cpu")
     (tmp_path / "recipe.json").unlink()
