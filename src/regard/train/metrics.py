@@ -25,7 +25,7 @@ def line_of(row: Row) -> str:
     """A row as it is written.
 
     >>> line_of({"step": 1})
-    '{"step": 1, "crc32": "78b1aaf7"}\\n'
+    '{"step": 1, "crc32": "3daa833a"}\\n'
     """
     text = json.dumps(row)[:-1]
     return f'{text}, "crc32": "{crc32(text.encode()):08x}"}}\n'
