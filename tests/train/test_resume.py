@@ -252,8 +252,11 @@ def test_a_new_run_from_a_checkpoint_of_another(tmp_path, monkeypatch, capsys):
 def test_a_new_run_may_have_another_optimiser_and_averages(tmp_path):
     old = tmp_path / "old"
     train(small.plain(ema=None, steps=4), old, quiet=True, device="cpu")
-    train(small.muon(ema=0.9, steps=8), tmp_path / "new", origin=old, quiet=True, device="cpu")
+    train(small.muon(ema=0.9, steps=8, keep=9), tmp_path / "new", origin=old, quiet=True, device="cpu")
     assert len(losses(tmp_path / "new")) == 4
+    again = tmp_path / "new" / "checkpoints" / "step-000004"  # it holds what the first optimiser remembers
+    train(small.muon(ema=0.9, steps=6), tmp_path / "third", origin=again, quiet=True, device="cpu")
+    assert losses(tmp_path / "third")[0] == losses(tmp_path / "new")[0]
     bigger = small.plain(steps=8)
     bigger = replace(bigger, task=replace(bigger.task, model=replace(bigger.task.model, width=32)))
     with pytest.raises(ValueError, match=r"does not fit"):

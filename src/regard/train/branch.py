@@ -53,7 +53,7 @@ def branch(origin: str | Path, folder: Path, recipe: Recipe) -> dict[str, Any]:
     state = found.state | {
         "checksums": True,
         "from": origin_of,
-        "fresh": _fresh(old, recipe),
+        "fresh": sorted({*_fresh(old, recipe), *found.state.get("fresh", ())}),
         "recipe": to_data(recipe),
         "best": None,
         "validated": -1,
