@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import regard.recipes
-from regard.data import Reviews, load, split
+from regard.data import Reviews, load, load_tokenizer, split
 from regard.pattern import Pattern
-from regard.train import load_run, read_recipe
+from regard.train import read_recipe
 from regard.train.changes import differences
 from regard.train.environment import history
 from regard.train.metrics import read_rows
@@ -80,13 +80,14 @@ def _run(folder: Path) -> dict[str, Any]:
     }
 
 
-def _trace(folder: Path, score: str) -> list[dict[str, float]]:
-    """Every validation with the seconds of training before it."""
+def _trace(folder: Path, score: str) -> list[dict[str, Any]]:
+    """Every validation with the seconds of training before it and, of a language, what was said."""
     seconds, out = 0.0, []
     for row in read_rows(folder):
         seconds = row.get("seconds", seconds)
         if row["kind"] == "validation":
-            out.append({"step": row["step"], score: row[score], "seconds": seconds})
+            said = {"sample": row["sample"]} if row.get("sample") and score == "loss" else {}  # of a language
+            out.append({"step": row["step"], score: row[score], "seconds": seconds, **said})
     return out
 
 
@@ -109,12 +110,11 @@ def _changes(recipe: Any) -> list[str]:
 
 def _tokens_per_text(folder: Path, task: Any, data_dir: Path | None) -> int:
     """How many tokens the model reads of a held-out text, on average."""
-    run, found = load_run(folder), load(task.data, folder=data_dir)
+    found, tokenizer = load(task.data, folder=data_dir), load_tokenizer(folder / "model")
     assert isinstance(found, Reviews)
-    assert run.tokenizer is not None
     _, held = split(len(found.train), task.validation, seed=0)
-    context, keep = run.description["context"], run.description["keep"]
-    rows = rows_of(run.tokenizer, readable(found.train.take(held)).texts, context, keep)
+    told = _json(folder / "model" / "task.json")
+    rows = rows_of(tokenizer, readable(found.train.take(held)).texts, told["context"], told["keep"])
     return round(sum(map(len, rows)) / len(rows))
 
 

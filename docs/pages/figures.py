@@ -1,7 +1,7 @@
 """The pictures of what trained models looked at, on held-out images; they need the real data.
 
 REGARD_DATA=FOLDER python docs/make.py --figures            # all that the zoo has models for
-REGARD_DATA=FOLDER python docs/make.py --figures runs/grid  # and images completed by this run
+REGARD_DATA=FOLDER python docs/make.py --figures runs/grid  # images completed, or looked at, by this run
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from regard.probe import (
     score_images,
     to_levels,
 )
-from regard.train import Run, held_out
+from regard.train import Run, held_out, read_recipe
 from regard.zoo.looking import open_run
 
 VISION = ("vit-cifar10", "vit-fashion-mnist")
@@ -51,8 +51,13 @@ def write(docs: Path, runs: list[str]) -> None:
         path.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
         print(name, flush=True)
     for run in runs or [f"zoo:{name}" for name in zoo.names() if name == COMPLETION]:
-        facts[COMPLETION] = completion(folder, open_run(run))
-        path.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+        opened = open_run(run)
+        if opened.description["task"] == "images":
+            name = read_recipe(opened.folder).name
+            maps(folder, name, name, opened, held_out(opened, SHOWN))
+        else:
+            facts[COMPLETION] = completion(folder, opened)
+            path.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
         print(run, flush=True)
 
 
@@ -60,7 +65,7 @@ def vision(folder: Path, name: str) -> dict[str, Any]:
     """Maps over the first held-out images, the positions, and the hiding curves of one classifier."""
     run = zoo.load(name)
     held = held_out(run)
-    maps(folder, run, held.take(torch.arange(SHOWN)))
+    maps(folder, name, f"zoo:{name}", run, held.take(torch.arange(SHOWN)))
     drawn = position_figure(position_similarity(run.model), f"zoo:{name}, positions")
     save_figure(drawn, folder / f"positions-{name}.png")
     check = hiding(run, held.take(torch.arange(HIDDEN)))
@@ -68,7 +73,7 @@ def vision(folder: Path, name: str) -> dict[str, Any]:
     return check.as_dict()
 
 
-def maps(folder: Path, run: zoo.Entry, shown: Pictures) -> None:
+def maps(folder: Path, name: str, title: str, run: Run, shown: Pictures) -> None:
     """The class token's attention, mean of all heads and layers, and rollout, over each image."""
     look = look_images(
         run.model,
@@ -79,8 +84,8 @@ def maps(folder: Path, run: zoo.Entry, shown: Pictures) -> None:
         steps=1,  # of the gradient, which is not drawn here
     )
     look = replace(look, maps={way: look.maps[way] for way in ("attention", "rollout")})
-    drawn = images_figure(look, f"zoo:{run.name}, the first {SHOWN} held-out images")
-    path = folder / f"look-{run.name}.png"
+    drawn = images_figure(look, f"{title}, the first {SHOWN} held-out images")
+    path = folder / f"look-{name}.png"
     drawn.savefig(path, dpi=LIGHT)
     even = [min(255, 2 * ((value + 1) // 2)) for value in range(256)]  # nobody sees it, and a third is saved
     Image.open(path).convert("RGB").point(even * 3).save(path, optimize=True)

@@ -3,6 +3,7 @@ import json
 import pytest
 
 from regard.cli.main import main
+from regard.lessons import NAMES
 
 
 def test_a_right_answer(capsys):
@@ -33,10 +34,69 @@ def test_without_answers_the_questions_are_listed(capsys):
     assert "parameters" in out
     assert "h, c ≥ 1" in out
     assert main(["check", "grid-rnn", "--json"]) == 0
-    assert len(json.loads(capsys.readouterr().out)["questions"]) == 3
+    questions = json.loads(capsys.readouterr().out)["questions"]
+    assert len(questions) == 6
+    assert {"name", "asks", "letters", "also", "domain", "kind"} <= set(questions[0])
 
 
-@pytest.mark.parametrize("answer", ["n+", "__import__('os').system('true')", "9^99999999"])
+def test_every_lesson_lists_its_questions_in_a_narrow_window(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    for name in NAMES:
+        assert main(["check", name]) == 0
+        out = capsys.readouterr().out
+        assert all(len(line) <= 80 for line in out.splitlines())
+        assert f"regard check {name} '" in out
+        assert "\\frac{" in out
+
+
+def test_latex(capsys):
+    assert main(["check", "counting-attention", r"$\text{strided} = \frac{(2n-t)(t+1)}{2}$"]) == 0
+    assert capsys.readouterr().out.startswith("✓ strided: \\frac{(2n-t)(t+1)}{2}\n  right on the domain")
+
+
+def test_a_mistake_is_named(capsys):
+    assert main(["check", "counting-attention", "windowed=n w", "--json"]) == 1
+    (found,) = json.loads(capsys.readouterr().out)["verdicts"]
+    assert found["mistake"].startswith("counting full squares of w×w")
+    assert found["details"] == [f"you have what one gets by {found['mistake']}"]
+
+
+def test_a_file(capsys, tmp_path):
+    file = tmp_path / "answers.tex"
+    file.write_text("autoregressive = n(n+1)/2\nstrided = n(t+1)\n", encoding="utf-8")
+    assert main(["check", "counting-attention", str(file)]) == 1
+    out = capsys.readouterr().out
+    assert "✓ autoregressive: n(n+1)/2  answers.tex, line 1" in out
+    assert "✗ strided: n(t+1)  answers.tex, line 2" in out
+
+
+def test_faults_of_a_file_are_named_one_a_line_and_the_rest_is_judged(capsys, tmp_path):
+    file = tmp_path / "answers.md"
+    file.write_text("- strided = n+\n- windowed = n(w+1)/2\n- foo = 1\n", encoding="utf-8")
+    assert main(["check", "counting-attention", str(file)]) == 2
+    seen = capsys.readouterr()
+    assert "✓ windowed" in seen.out
+    first, second = seen.err.splitlines()
+    assert first == "error: answers.md, line 1: something is missing at the end: 'strided = n+'"
+    assert second.startswith("error: answers.md, line 3: no question is called 'foo'")
+    assert main(["check", "counting-attention", str(file), "--json"]) == 2
+    found = json.loads(capsys.readouterr().out)
+    assert len(found["faults"]) == 2
+    assert found["verdicts"][0]["where"] == "answers.md, line 2"
+
+
+@pytest.mark.parametrize("name", ["none.tex", "NONE.MD", "answers.pdf"])
+def test_a_file_that_cannot_be_read(name, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["check", "counting-attention", name]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith(f"error: {name}: ")
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "answer", ["n+", "__import__('os').system('true')", "9^99999999", "n\n\n;q", "\\foo"]
+)
 def test_what_cannot_be_read_is_an_error(answer, capsys):
     assert main(["check", "counting-attention", answer]) == 2
     err = capsys.readouterr().err

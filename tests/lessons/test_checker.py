@@ -1,31 +1,39 @@
 """Verdicts: right on the domain and what holds outside, or a counter-example; growths compared as growths."""
 
 import time
+from contextlib import suppress
 
 import pytest
 
 from regard.lessons import NAMES, check, get
+from regard.lessons.checking import checker, exact
 from regard.lessons.checking.checker import judge
 from regard.lessons.checking.evaluate import same
-from regard.lessons.checking.exercise import Exercise, growth_domain
-from regard.lessons.checking.expression import Num, parse
+from regard.lessons.checking.exercise import Domain, Exercise, growth_domain
+from regard.lessons.checking.expression import parse
+from regard.lessons.checking.matrices import ProductExercise
 
 EXERCISES = [(name, exercise) for name in NAMES for exercise in get(name).exercises]
 
 
 @pytest.mark.parametrize(("name", "exercise"), EXERCISES, ids=lambda value: getattr(value, "name", value))
 def test_the_formula_of_every_exercise_is_right(name, exercise):
-    text = f"O({exercise.formula})" if exercise.growth else exercise.formula
+    text = f"O({exercise.formula})" if getattr(exercise, "growth", False) else exercise.formula
     assert judge(exercise, text).right
-    if exercise.count is not None:
-        for at in exercise.domain.points(True):
-            assert same(exercise.truth(), Num(exercise.count(**at)), at), at
+    if isinstance(exercise, Exercise):
+        for at, true in exercise.inside:
+            assert same(exercise.truth(), true, at), at
 
 
 @pytest.mark.parametrize(("name", "exercise"), EXERCISES, ids=lambda value: getattr(value, "name", value))
 def test_a_formula_that_is_off_by_one_is_wrong(name, exercise):
-    text = f"O(({exercise.formula})*{exercise.letters[0]})" if exercise.growth else f"{exercise.formula} + 1"
-    assert not judge(exercise, text).right
+    if isinstance(exercise, Exercise):
+        grown = f"O(({exercise.formula})*{exercise.letters[0]})" if exercise.growth else ""
+        assert not judge(exercise, grown or f"{exercise.formula} + 1").right
+    elif isinstance(exercise, ProductExercise):
+        assert not judge(exercise, f"2{exercise.formula}").right
+    else:
+        assert not judge(exercise, exercise.formula.replace("3", "4")).right
 
 
 @pytest.mark.parametrize(
@@ -51,7 +59,7 @@ def test_windows_that_do_not_divide():
     (found,) = check("counting-attention", "n*(w+1)/2")
     assert found.question == "windowed"
     assert found.right
-    assert "at n = 1, w = 2 it gives 3/2, the truth is 1" in found.details[-1]
+    assert "at n = 1, w = 2 it gives 3/2, the truth is 1" in found.details[-2]
     (found,) = check("counting-attention", "floor(n/w)*w*(w+1)/2 + mod(n,w)*(mod(n,w)+1)/2")
     assert found.details[-1] == "yours holds there too"
 
@@ -77,6 +85,18 @@ def test_answers_go_to_the_questions_they_fit():
         ),
         (["q"], "'q' is no letter"),
         (["n", "n", "n", "n"], "more answers than questions, got 'n' too many"),
+        (["stride = n"], "no question is called 'stride'; did you mean 'strided'"),
+        (["strided"], "strided is a question: write strided = and a formula"),
+        (["n ≥ 2"], "'≥' makes it an inequality"),
+        (["strided = n ≥ 2"], "'≥' makes it an inequality"),
+        (["I think it is n(n+1)/2"], "write the formula alone, without words"),
+        (["autoregressive = ?"], r"'\?' has no meaning here"),
+        (["autoregressive ="], "write autoregressive = and a formula"),
+        (["n ≈ 2"], "≈ says about: give it exactly"),
+        (["1 + 2 + ... + n"], "dots leave something out"),
+        (["the answer is n"], "'the' is no letter .* write the formula alone, without words"),
+        (["strided = N n"], "'n' and 'N' would both be n"),
+        (["n" * 2000], "at most 1,500 characters, got 2,000"),
     ],
 )
 def test_errors_name_the_fault(answers, message):
@@ -103,6 +123,16 @@ GROWTH = Exercise(
         ("O(n^3)", False, "wrong: h²n² is missing, and n³ grows faster than the truth"),
         ("O(h*(h+c)*n)", False, "only if n = O(1)"),
         ("O(n^2 - n^2)", False, "wrong: a growth cannot be zero or negative"),
+        ("O(n^2 h (h+c)/7)", True, "right"),
+        ("O(floor(n^2/2) h^2 + n^2 h c)", True, "right"),
+        ("O(n^2 h^2 + n^2 h c + n log(h c))", True, "right"),
+        ("O((n^2 h^2 + n^2 h c) log 2)", True, "right"),
+        ("O(n^3 h (h + c)/n)", True, "right"),
+        ("Ω(n^2 h (h+c))", False, "Ω(…) is a lower bound only"),
+        ("o(n^3 h^2 c)", False, "o(…) says that it grows more slowly"),
+        ("O(2^n)", False, "wrong: an exponential grows faster than every power"),
+        ("n^2 h^2 + n^2 h c", True, "right"),
+        ("n^2 h^2", False, "only if c = O(h)"),
     ],
 )
 def test_growths(answer, right, says):
@@ -120,8 +150,119 @@ def test_mixed_products_are_swallowed_by_the_sum_of_squares():
 def test_a_growth_is_routed_to_the_question_that_asks_for_one():
     (found,) = check("grid-rnn", "O(n^2*h^2)")
     assert (found.question, found.says) == ("growth", "only if c = O(h)")
+    (found,) = check("grid-rnn", r"\Theta(n^2 h)")
+    assert found.question == "growth"
     (found,) = check("counting-attention", "autoregressive=O(n^2)")
     assert found.says == "the question asks for the number itself, not for its growth"
+
+
+def test_logarithms_in_several_letters():
+    exercise = Exercise(
+        name="g", asks="?", formula="n log(n) + n log(m)", domain=growth_domain("n", "m"), growth=True
+    )
+    for right in (
+        "O(n log(n m))",
+        "O(n (log n + log m))",
+        "O(n log(n + m))",
+        "O(n log(n^2 m^3))",
+        "O(n ln(2nm))",
+    ):
+        assert judge(exercise, right).right, right
+    for wrong in ("O(n log n)", "O(n)", "O(n^2)", "O(n log n log m)", "O(n log(n)^2 + n log m)"):
+        assert not judge(exercise, wrong).right, wrong
+    with pytest.raises(ValueError, match="a logarithm of a logarithm"):
+        judge(exercise, "O(n log log n)")
+    with pytest.raises(ValueError, match="a growth is written without min"):
+        judge(exercise, "O(min(n, m))")
+
+
+def test_what_a_growth_may_leave_out():
+    (found,) = check("rnn-or-transformer", "attention-growth = O(T^2)")
+    assert found.says == "right: the same growth as O(T²)"
+    assert found.details == ("d held constant; with d it is O(Td² + T²d)",)
+    (found,) = check("linear-attention", "growth = 2Td^2 + d")
+    assert found.details == ("as a growth, write it O(Td²)",)
+
+
+def test_letters_that_were_translated_are_named():
+    (found,) = check("weight-sharing", r"size = \lfloor (W-K+2P)/S \rfloor + 1")
+    assert found.details[-1] == "W is read as n, K is read as k, P is read as p, S is read as s"
+    assert found.as_dict()["read"] == {"W": "n", "K": "k", "P": "p", "S": "s"}
+    (found,) = check("counting-attention", "strided = (2N-t)(t+1)/2")
+    assert found.details[-1] == "N is read as n"
+
+
+def test_a_letter_that_may_mean_two_is_the_one_that_is_free():
+    for answer in ("2h^2 + h d", "2d^2 + d c"):
+        assert check("grid-rnn", f"parameters = {answer}")[0].right
+
+
+def test_a_chain_of_equations_must_hold_all_along():
+    (found,) = check("counting-attention", "autoregressive = n^2/2 = n(n+1)/2")
+    assert found.says == "wrong: two sides of = differ: at n = 1 they are 1/2 and 1"
+    assert check("counting-attention", "autoregressive = n + n(n-1)/2 = n(n+1)/2")[0].right
+
+
+def test_another_function_that_agrees_at_all_points_tried_is_wrong():
+    exercise = Exercise(name="f", asks="?", formula="n", domain=Domain("n ≥ 1", {"n": range(1, 4)}))
+    assert "still another function" in judge(exercise, "n + (n-1)(n-2)(n-3)").says
+
+
+def test_points_where_an_answer_divides_by_zero_are_named():
+    (found,) = check("rnn-recurrences", "first = b a^T/a")
+    assert found.right
+    assert found.details[-1] == "at a = 0, b = −2, T = 1 yours divides by zero and has no value"
+    assert "has no value" in check("counting-attention", "autoregressive = n/(n-n)")[0].says
+
+
+def test_an_unnamed_answer_goes_where_it_is_right():
+    found = check("grid-rnn", "n^2 h (c-1) + (2n^2-2n) h^2", "2n-1", "h(2h+c)", "O(n^2 h^2 + n^2 h c)")
+    assert [one.question for one in found] == ["adds", "depth", "parameters", "growth"]
+    assert all(one.right for one in found)
+
+
+@pytest.mark.parametrize(
+    "name", ["scores-first", "Scores_First", "SCORES FIRST", r"\text{scores first}", "**scores-first**"]
+)
+def test_names_of_questions_in_any_writing(name):
+    for sign in ("=", ":", ":=", "&="):
+        (found,) = check("linear-attention", f"{name} {sign} 2T^2d")
+        assert (found.question, found.right, found.answer) == ("scores-first", True, "2T^2d")
+
+
+def test_conditions_behind_an_answer_are_not_judged():
+    for condition in (", n ≥ t", r", \quad n \geq t", " for n >= t", r" \text{ if } n \ge t"):
+        (found,) = check("counting-attention", f"strided = (2n-t)(t+1)/2{condition}")
+        assert found.right
+        assert found.details[-1] == "the condition is not judged: n ≥ t"
+
+
+def test_units_behind_an_answer_are_left_out():
+    for answer in ("n(n+1)/2 dot products", r"\frac{n(n+1)}{2}\text{ pairs}", r"\#\text{pairs} = n(n+1)/2"):
+        (found,) = check("counting-attention", answer)
+        assert (found.question, found.right) == ("autoregressive", True)
+
+
+def test_symbols_name_the_question_that_asks_for_them():
+    (found,) = check("attention-complexity", "n = 2d")
+    assert (found.question, found.right) == ("crossing", True)
+    (found,) = check("rnn-recurrences", "h_4 = x_4 - x_3 + x_2 - x_1")
+    assert (found.question, found.right) == ("state", True)
+    found = check("weight-sharing", "y_1 = k_2 x_1 + k_3 x_2", "y_1 = k_1 x_1 + k_2 x_2 + k_3 x_3")
+    assert [(one.question, one.right) for one in found] == [("padded-first", True), ("first", True)]
+    with pytest.raises(ValueError, match="no question asks for h_3; one asks for h_4"):
+        check("rnn-recurrences", "h_3 = x_3 - x_2 + x_1")
+    with pytest.raises(ValueError, match="the question asks for h_4, and this is h_3"):
+        check("rnn-recurrences", "state = h_3 = x_3 - x_2 + x_1")
+
+
+def test_an_equation_for_another_letter_is_solved():
+    for right in ("d = n/2", "n/d = 2", "n - 2d = 0"):
+        assert check("attention-complexity", f"crossing = {right}")[0].right
+    for wrong in ("d = n", "n/d = 4"):
+        assert not check("attention-complexity", f"crossing = {wrong}")[0].right
+    (found,) = check("attention-complexity", "crossing = 4nd^2 = 2n^2d")
+    assert found.says == "n stands on both sides: solve the equation for n"
 
 
 def test_no_answer_takes_long():
@@ -129,10 +270,37 @@ def test_no_answer_takes_long():
         "0*(n+1)^64*(n+2)^64 + n(n+1)/2",
         "(((n+1)^9)^7)/(((n+1)^9)^7)*n(n+1)/2",
         "n(n+1)/2" + "+0*n^9" * 40,
+        r"\sum_{i=1}^{n} \sum_{j=1}^{i} (1 + 0 i j^9)",
+        r"\sum_{i=1}^{n^9} i",
+        "+".join("n^9" for _ in range(140)),
+        "0 exp(exp(9)) + n(n+1)/2",
     ):
         start = time.monotonic()
         check("counting-attention", f"autoregressive={answer}")
         assert time.monotonic() - start < 8
+
+
+def test_no_answer_without_a_name_takes_long(monkeypatch):
+    for module in (exact, checker):
+        monkeypatch.setattr(module, "SECONDS", 0.2)  # of five, so that the test is quick
+    for answer in (
+        r"\sum_{i=1}^{66} \sum_{j=1}^{99} (i j + 1)^{60}",
+        "exp(" * 30 + "1" + ")" * 30,
+        "9" * 30 + "^64" * 20,
+        "n" + " " * 1400 + "x",
+        "{}" * 700 + "(",
+        "n = " + "{ }" * 400 + "(",
+        "first = n" + " " * 1400 + "q",
+        "n" + "1" * 1400,
+        "(" + "<" * 1400,
+        "<sup>" * 290,
+        "**" * 700,
+        "mod" * 480,
+    ):
+        start = time.monotonic()
+        with suppress(ValueError):
+            check("weight-sharing", answer)
+        assert time.monotonic() - start < 4
 
 
 def test_the_parser_is_ours():

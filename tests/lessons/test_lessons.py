@@ -1,6 +1,7 @@
 """Every lesson runs, holds, and can be shown in every form."""
 
 import json
+import math
 import re
 from functools import cache
 from itertools import combinations
@@ -11,7 +12,17 @@ import sympy
 from matplotlib.text import Text
 from rich.console import Console
 
-from regard.lessons import NAMES, Answer, diagrams, figures, get, grid_rnn, linear_attention, positions
+from regard.lessons import (
+    NAMES,
+    Answer,
+    diagrams,
+    figures,
+    get,
+    grid_rnn,
+    linear_attention,
+    masks_and_losses,
+    positions,
+)
 from regard.lessons.parts import Block, Check, Formula, Picture, Prose, Table, table
 from regard.lessons.render.latex import latex
 from regard.lessons.render.markdown import markdown
@@ -19,6 +30,8 @@ from regard.lessons.render.notebook import executed, notebook, setup
 from regard.lessons.render.terminal import terminal
 from regard.lessons.render.unicode_tex import to_tex
 from regard.lessons.writing import written
+
+RUNS = Path(__file__).parents[2] / "benchmarks" / "results" / "runs"
 
 
 @cache
@@ -183,9 +196,8 @@ def test_the_verdict_on_positions_follows_the_numbers():
 
 
 def test_the_grid_lesson_shows_what_the_records_say():
-    runs = Path(__file__).parents[2] / "benchmarks" / "results" / "runs"
     for recipe, accuracy, seconds, speed in grid_rnn.TRAINED.values():
-        record = json.loads((runs / f"{recipe}.json").read_text(encoding="utf-8"))
+        record = json.loads((RUNS / f"{recipe}.json").read_text(encoding="utf-8"))
         (run,) = record["runs"]
         assert round(run["test"]["accuracy"], 4) == accuracy
         assert round(run["seconds"]["training"], 1) == seconds
@@ -284,3 +296,13 @@ def test_the_terminal_shows_no_backticks():
 def test_tex_escapes_everything():
     assert to_tex("50 % of x_1 & {y} ≤ ∞") == r"50 \% of x\_1 \& \{y\} \(\le \) \(\infty \)"
     assert re.search(r"[^\x00-\x7f]", to_tex("→ × · − ≈ ½ √ Σ φ β ᵀ ₁ ² — … “x”")) is None
+
+
+def test_the_samples_of_the_dialogue_are_those_of_the_run():
+    record = json.loads((RUNS / "dialogue-course.json").read_text(encoding="utf-8"))
+    (run,) = [run for run in record["runs"] if run["seed"] == 0]
+    for epoch, (perplexity, words) in masks_and_losses.SAMPLES.items():
+        row = run["validation_trace"][epoch - 1]
+        assert round(math.exp(row["loss"]), 1) == perplexity
+        assert row["sample"].startswith(f"First Citizen : {words} ")
+    assert round(run["seconds"]["training"]) == 34

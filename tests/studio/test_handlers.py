@@ -16,7 +16,7 @@ from regard.studio.rooms import costs, dialogue, lessons, patterns, recurrence, 
 from regard.studio.shelf import Shelf, gather
 from regard.studio.sketches import sketches
 from regard.studio.writing import Manner, Told, prompt, speeds, write
-from regard.train import load_run
+from regard.train import load_run, predict
 
 
 @pytest.fixture
@@ -191,6 +191,11 @@ def test_verdicts_are_remembered_by_text(runs):
     assert [one.text for one in past] == ["not dull", "the acting is dull"]
     assert "“dull”" in sentiment.without(run, "the acting is dull")
     assert "this one has 1" in sentiment.without(run, "dull")
+
+
+def test_the_examples_are_judged_right_by_the_model_that_ships():
+    texts, labels = zip(*sentiment.EXAMPLES, strict=True)
+    assert [found.label for found in predict(zoo.load("sentiment"), list(texts))] == list(labels)
 
 
 def test_both_orders_of_a_grid():

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.padding import Padding
 from rich.text import Text
 
 from regard.cli.options import AsJson, print_json
-from regard.lessons import check as judged
-from regard.lessons import get
+from regard.lessons import Verdict, check_file, get
+from regard.lessons.checking.checker import Answering
+from regard.lessons.checking.files import is_file_name
 from regard.lessons.render.terminal import exercises
 
 Name = Annotated[
@@ -20,7 +24,10 @@ Answers = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="ANSWER…",
-        help="Expressions such as 'n*(n+1)/2', 'strided=n(t+1)' or 'O(n^2)'.",
+        help=(
+            "Formulas such as 'n*(n+1)/2', 'strided = \\frac{(2n-t)(t+1)}{2}' or 'O(n^2)', "
+            "or a .tex, .md or .txt file with one `name = formula` a line."
+        ),
         show_default=False,
     ),
 ]
@@ -29,27 +36,50 @@ Answers = Annotated[
 def check(name: Name, answers: Answers = None, as_json: AsJson = False) -> None:
     """Check answers to the exercises of a lesson; without answers, list its questions.
 
-    An answer goes to the question that it names (strided=…), or to the first one that has all its letters.
+    Answers are plain formulas or LaTeX; one goes to the question that it names
+    (strided=…), or else to one that has all its letters.
+    Exit code 1: an answer is wrong; 2: an answer cannot be read.
 
     Example: regard check counting-attention "n*(n+1)/2"
     """
     lesson = get(name)
-    console = Console(highlight=False)
     if not answers:
         if as_json:
             print_json({"lesson": name, "questions": [exercise.as_dict() for exercise in lesson.exercises]})
         else:
+            console = Console(highlight=False)
             for line in exercises(lesson.exercises, name):
                 console.print(line)
         return
-    verdicts = judged(name, *answers)
+    answering = Answering(lesson.exercises)
+    verdicts: list[Verdict] = []
+    faults: list[str] = []
+    for answer in answers:
+        if is_file_name(answer):
+            report = check_file(name, Path(answer))
+            verdicts += report.verdicts
+            faults += report.faults
+        else:
+            verdicts.append(answering.judge(answer))
     if as_json:
-        print_json({"lesson": name, "verdicts": [verdict.as_dict() for verdict in verdicts]})
+        found = [verdict.as_dict() for verdict in verdicts]
+        print_json({"lesson": name, "verdicts": found, "faults": faults})
     else:
-        for verdict in verdicts:
-            mark = ("✓ ", "bold green") if verdict.right else ("✗ ", "bold red")
-            console.print(Text.assemble(mark, (verdict.question, "bold"), f": {verdict.answer}"))
-            for line in (verdict.says, *verdict.details):
-                console.print(Text(f"  {line}"))
+        _print(verdicts)
+    for fault in faults:
+        typer.echo(f"error: {fault}", err=True)
+    if faults:
+        raise typer.Exit(2)
     if not all(verdict.right for verdict in verdicts):
         raise typer.Exit(1)
+
+
+def _print(verdicts: Sequence[Verdict]) -> None:
+    console = Console(highlight=False)
+    for verdict in verdicts:
+        mark = ("✓ ", "bold green") if verdict.right else ("✗ ", "bold red")
+        where = (f"  {verdict.where}", "dim") if verdict.where else ""
+        shown = " ".join(verdict.answer.split())
+        console.print(Text.assemble(mark, (verdict.question, "bold"), f": {shown}", where))
+        for line in (verdict.says, *verdict.details):
+            console.print(Padding(Text(line), (0, 0, 0, 2), expand=False))

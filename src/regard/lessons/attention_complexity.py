@@ -8,8 +8,8 @@ import torch
 from regard.attention import attend
 from regard.cost import AttentionShape, formulas, price
 from regard.course import AttentionHead
-from regard.lessons.checking.exercise import Domain, Exercise, growth_domain
 from regard.lessons.diagrams import self_attention
+from regard.lessons.exercises.attention_complexity import EXERCISES
 from regard.lessons.figures import curves
 from regard.lessons.lesson import Lesson
 from regard.lessons.measuring import crossing, milliseconds
@@ -162,29 +162,5 @@ LESSON = Lesson(
         "above it the pairs dominate.",
         measured,
     ),
-    exercises=(
-        Exercise(
-            name="multiplies",
-            asks=(
-                "How many multiplies do four projections and both products over pairs take together (one "
-                "head, no scaling)?"
-            ),
-            formula="4n d^2 + 2n^2 d",
-            domain=Domain("n, d ≥ 1", {"n": range(1, 20), "d": range(1, 20)}),
-            count=lambda n, d: int(price(AttentionShape(width=d), tokens=n).macs),
-        ),
-        Exercise(
-            name="growth",
-            asks="How does that grow with n and d?",
-            formula="d^2 n + n^2 d",
-            domain=growth_domain("n", "d"),
-            growth=True,
-        ),
-        Exercise(
-            name="crossing",
-            asks="At which n do pairs and projections take equally many multiplies?",
-            formula="2d",
-            domain=Domain("d ≥ 1", {"d": range(1, 40)}),
-        ),
-    ),
+    exercises=EXERCISES,
 )

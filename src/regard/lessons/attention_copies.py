@@ -9,7 +9,7 @@ import sympy
 import torch
 
 from regard.attention import self_attend
-from regard.lessons.checking.exercise import Domain, Exercise
+from regard.lessons.exercises.attention_copies import EXERCISES
 from regard.lessons.figures import curves
 from regard.lessons.lesson import Lesson
 from regard.lessons.parts import Check, Formula, Picture, Table, table
@@ -122,24 +122,5 @@ LESSON = Lesson(
         "copied, and larger norms make the choice sharper.",
         copying,
     ),
-    exercises=(
-        Exercise(
-            name="norm",
-            asks="What is the squared norm of x₁ = d + b?",
-            formula="2*beta^2",
-            domain=Domain("β > 0", {"beta": HALVES}),
-        ),
-        Exercise(
-            name="middle",
-            asks="Which weight does y₂ give to x₂?",
-            formula="exp(beta^2)/(exp(beta^2) + 2)",
-            domain=Domain("β > 0", {"beta": HALVES}),
-        ),
-        Exercise(
-            name="shared",
-            asks="Which weight does y₁ give to x₃?",
-            formula="exp(beta^2)/(exp(2beta^2) + 1 + exp(beta^2))",
-            domain=Domain("β > 0", {"beta": HALVES}),
-        ),
-    ),
+    exercises=EXERCISES,
 )

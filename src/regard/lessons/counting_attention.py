@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sympy
 
-from regard.lessons.checking.exercise import Domain, Exercise
+from regard.lessons.exercises.counting_attention import EXERCISES
 from regard.lessons.lesson import Lesson
 from regard.lessons.parts import Block, Check, Formula, Picture, Table, table
 from regard.pattern import Causal, Strided, Windowed
@@ -114,31 +114,5 @@ LESSON = Lesson(
         "window by its share.",
         outside,
     ),
-    exercises=(
-        Exercise(
-            name="autoregressive",
-            asks="How many dot products does autoregressive attention need on n tokens?",
-            formula="n(n+1)/2",
-            domain=Domain("n ≥ 1", {"n": range(1, 61)}),
-            count=lambda n: Causal().pairs(n),
-        ),
-        Exercise(
-            name="strided",
-            asks="And strided attention, where a token sees itself and at most t before it?",
-            formula="(2n-t)(t+1)/2",
-            domain=Domain("n ≥ t", {"n": range(1, 31), "t": range(16)}, lambda at: at["n"] >= at["t"]),
-            count=lambda n, t: Strided(back=t).pairs(n),
-            outside="for n < t every token sees all before it: n(n+1)/2",
-        ),
-        Exercise(
-            name="windowed",
-            asks="And windowed attention, with windows of w tokens?",
-            formula="n(w+1)/2",
-            domain=Domain(
-                "w divides n", {"n": range(1, 41), "w": range(1, 13)}, lambda at: at["n"] % at["w"] == 0
-            ),
-            count=lambda n, w: Windowed(size=w).pairs(n),
-            outside="with r = n mod w tokens left over: ⌊n/w⌋·w(w+1)/2 + r(r+1)/2",
-        ),
-    ),
+    exercises=EXERCISES,
 )

@@ -9,9 +9,9 @@ import torch
 
 from regard.cost import GridRNNShape, executed, price
 from regard.cost.formulas import written
-from regard.lessons.checking.exercise import Domain, Exercise, growth_domain
 from regard.lessons.completing import digits_completed, first_moved
 from regard.lessons.diagrams import reading_order, recurrent_grid
+from regard.lessons.exercises.grid_rnn import EXERCISES
 from regard.lessons.figures import grid
 from regard.lessons.lesson import Lesson
 from regard.lessons.parts import Check, Formula, Picture, Prose, Table, table
@@ -271,27 +271,5 @@ LESSON = Lesson(
         "top right, brings it.",
         completes,
     ),
-    exercises=(
-        Exercise(
-            name="parameters",
-            asks="How many parameters has the 2-D RNN, without biases, for h states and c channels?",
-            formula="2h^2 + h c",
-            domain=Domain("h, c ≥ 1", {"h": range(1, 20), "c": range(1, 20)}),
-            count=lambda h, c: int(price(GridRNNShape(channels=c, hidden=h), image=(3, 4)).parameters),
-        ),
-        Exercise(
-            name="multiplies",
-            asks="How many multiplies does an n×n image take exactly, border cells included?",
-            formula="n^2 h c + (2n^2 - 2n) h^2",
-            domain=Domain("n, h, c ≥ 1", {"n": range(1, 9), "h": range(1, 8), "c": range(1, 6)}),
-            count=lambda n, h, c: int(price(GridRNNShape(channels=c, hidden=h), image=(n, n)).multiplies),
-        ),
-        Exercise(
-            name="growth",
-            asks="How does the cost grow with n, h and c?",
-            formula="h^2 n^2 + h c n^2",
-            domain=growth_domain("n", "h", "c"),
-            growth=True,
-        ),
-    ),
+    exercises=EXERCISES,
 )

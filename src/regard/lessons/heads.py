@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from regard.attention import attend
-from regard.lessons.checking.exercise import Domain, Exercise, growth_domain
 from regard.lessons.diagrams import arcs
+from regard.lessons.exercises.heads import EXERCISES
 from regard.lessons.figures import grid
 from regard.lessons.lesson import Lesson
 from regard.lessons.measuring import train
@@ -202,25 +202,5 @@ LESSON = Lesson(
         "right one; each half of the joined output is a copy, and each read-out reads its half.",
         trained,
     ),
-    exercises=(
-        Exercise(
-            name="parameters",
-            asks=(
-                "How many weights have W_Q, W_K, W_V and W_O together for H heads of width d/H on tokens of "
-                "width d, no biases?"
-            ),
-            formula="4d^2",
-            domain=Domain(
-                "H divides d", {"d": range(1, 33), "H": range(1, 9)}, lambda at: at["d"] % at["H"] == 0
-            ),
-            outside="heads of width d/H do not exist",
-        ),
-        Exercise(
-            name="growth",
-            asks="How do the multiplies of H heads of width d/H grow on n tokens of width d?",
-            formula="n*d^2 + n^2*d",
-            domain=growth_domain("n", "d", "H"),
-            growth=True,
-        ),
-    ),
+    exercises=EXERCISES,
 )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from regard.lessons.checking.exercise import Exercise
+from regard.lessons.checking.exercise import Question
 from regard.lessons.parts import Check, Formula, Part, Picture, Prose, Table
 
 Step = str | Callable[[], Part | Sequence[Part]]
@@ -25,7 +25,7 @@ class Lesson:
     title: str
     question: str
     steps: tuple[Step, ...]
-    exercises: tuple[Exercise, ...] = ()
+    exercises: tuple[Question, ...] = ()
 
     def run(self) -> Answer:
         """Do every step now."""

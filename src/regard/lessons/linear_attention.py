@@ -6,7 +6,7 @@ import sympy
 import torch
 
 from regard.attention import attend, linear_attend
-from regard.lessons.checking.exercise import Domain, Exercise, growth_domain
+from regard.lessons.exercises.linear_attention import EXERCISES
 from regard.lessons.figures import curves
 from regard.lessons.lesson import Lesson
 from regard.lessons.measuring import crossing, milliseconds, one_thread, slope
@@ -179,25 +179,5 @@ LESSON = Lesson(
         "values, applied to queries and keys, keeps the shortcut and repairs the signs.",
         signs,
     ),
-    exercises=(
-        Exercise(
-            name="scores-first",
-            asks="How many multiplies does (QKᵀ)V need, for Q, K, V of T rows and d columns?",
-            formula="2*T^2*d",
-            domain=Domain("T, d ≥ 1", {"T": range(1, 25), "d": range(1, 25)}),
-        ),
-        Exercise(
-            name="summary-first",
-            asks="And Q(KᵀV)?",
-            formula="2*T*d^2",
-            domain=Domain("T, d ≥ 1", {"T": range(1, 25), "d": range(1, 25)}),
-        ),
-        Exercise(
-            name="growth",
-            asks="How does the cost of linear attention grow with T and d?",
-            formula="T*d^2",
-            domain=growth_domain("T", "d"),
-            growth=True,
-        ),
-    ),
+    exercises=EXERCISES,
 )

@@ -7,8 +7,8 @@ import torch
 
 from regard.course import VisionTransformer
 from regard.layers import Alibi, Learned, Natural, Position, Rotary, Scaled, Sinusoidal
-from regard.lessons.checking.exercise import Domain, Exercise
 from regard.lessons.diagrams import vision_transformer
+from regard.lessons.exercises.positions import EXERCISES
 from regard.lessons.figures import curves
 from regard.lessons.last_name import LENGTH, NAMES, STARTS, hits, learned
 from regard.lessons.lesson import Lesson
@@ -233,18 +233,5 @@ LESSON = Lesson(
         "of sight. A recurrence has no position at all. Being *defined* at every length is not the same as "
         "*working* there: what must work at a length should be trained or at least tested at that length.",
     ),
-    exercises=(
-        Exercise(
-            name="scaled",
-            asks="Positions 1 … n are divided by n. How far apart are the codes of two neighbours?",
-            formula="1/n",
-            domain=Domain("n ≥ 1", {"n": range(1, 60)}),
-        ),
-        Exercise(
-            name="learned",
-            asks="How many parameters has a learned table for n positions of width d?",
-            formula="n d",
-            domain=Domain("n, d ≥ 1", {"n": range(1, 25), "d": range(1, 25)}),
-        ),
-    ),
+    exercises=EXERCISES,
 )

@@ -8,7 +8,7 @@ import torch
 from regard.attention import attend, pooled_attend
 from regard.cost import AttentionShape, PooledAttentionShape, RNNShape, price
 from regard.cost.formulas import big_o
-from regard.lessons.checking.exercise import Domain, Exercise, growth_domain
+from regard.lessons.exercises.rnn_or_transformer import EXERCISES
 from regard.lessons.figures import curves
 from regard.lessons.lesson import Lesson
 from regard.lessons.measuring import milliseconds
@@ -197,26 +197,5 @@ LESSON = Lesson(
         "a recurrence, linear attention, or attention with a bounded pattern such as `strided(1024)`; for "
         "moderate T on parallel hardware choose attention.",
     ),
-    exercises=(
-        Exercise(
-            name="first",
-            asks="With numbers a for W_h and b for W_x: what is the factor of x_1 in h_T?",
-            formula="a^(T-1) b",
-            domain=Domain("T ≥ 1", {"a": range(-3, 4), "b": range(-2, 3), "T": range(1, 9)}),
-        ),
-        Exercise(
-            name="rnn-growth",
-            asks="How do the multiplies of an RNN of width d grow on T tokens?",
-            formula="T d^2",
-            domain=growth_domain("T", "d"),
-            growth=True,
-        ),
-        Exercise(
-            name="attention-growth",
-            asks="And those of an attention layer?",
-            formula="T d^2 + T^2 d",
-            domain=growth_domain("T", "d"),
-            growth=True,
-        ),
-    ),
+    exercises=EXERCISES,
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import sympy
 
-from regard.lessons.checking.exercise import Domain, Exercise
+from regard.lessons.exercises.rnn_recurrences import EXERCISES
 from regard.lessons.figures import COLOURS, INK, blank
 from regard.lessons.lesson import Lesson
 from regard.lessons.parts import Block, Check, Formula, Picture, Table, table
@@ -126,20 +126,5 @@ LESSON = Lesson(
         "ones?*",
         exhaustive,
     ),
-    exercises=(
-        Exercise(
-            name="state",
-            asks="Write h_4 of h_t = x_t − h_{t−1} in x_1, x_2, x_3, x_4.",
-            formula="-x1 + x2 - x3 + x4",
-            domain=Domain("integers", {f"x{i}": range(-2, 4, 1) for i in range(1, 5)}),
-            count=lambda **x: int(ALTERNATING.states([x[f"x{i}"] for i in range(1, 5)])[-1]),
-        ),
-        Exercise(
-            name="first",
-            asks="With loop weight a and input weight b, what is the factor of x_1 in h_T?",
-            formula="b*a^(T-1)",
-            domain=Domain("T ≥ 1", {"a": range(-3, 4), "b": range(-2, 3), "T": range(1, 9)}),
-            count=lambda a, b, T: int(ScalarRecurrence(w_h=a, w_x=b).coefficients(T)[0]),
-        ),
-    ),
+    exercises=EXERCISES,
 )

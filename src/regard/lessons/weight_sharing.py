@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import sympy
 import torch
 
-from regard.lessons.checking.exercise import Domain, Exercise
+from regard.lessons.exercises.weight_sharing import EXERCISES
 from regard.lessons.figures import grid
 from regard.lessons.lesson import Lesson
 from regard.lessons.parts import Block, Check, Formula, Picture, Table, table
@@ -258,34 +258,5 @@ LESSON = Lesson(
         "everywhere. Both save weights:",
         large_layer,
     ),
-    exercises=(
-        Exercise(
-            name="size",
-            asks=(
-                "How many outputs has a filter of k weights on n inputs, with padding p on both sides and "
-                "stride s?"
-            ),
-            formula="floor((n+2p-k)/s)+1",
-            domain=Domain(
-                "k ≤ n + 2p",
-                {"n": range(1, 10), "k": range(1, 8), "p": range(3), "s": range(1, 4)},
-                lambda at: at["k"] <= at["n"] + 2 * at["p"],
-            ),
-            outside="the filter does not fit: there is no output",
-        ),
-        Exercise(
-            name="unshared",
-            asks="Without sharing, padding or stride: how many weights, for k weights on n inputs?",
-            formula="k(n-k+1)",
-            domain=Domain("k ≤ n", {"n": range(1, 20), "k": range(1, 10)}, lambda at: at["k"] <= at["n"]),
-            outside="the filter does not fit: there is no output",
-        ),
-        Exercise(
-            name="filters",
-            asks="How many weights have F filters of k×k over c channels, biases not counted?",
-            formula="F*c*k^2",
-            domain=Domain("F, c, k ≥ 1", {"F": range(1, 8), "c": range(1, 8), "k": range(1, 8)}),
-            count=lambda F, c, k: compare(image=(c, 9, 9), filters=F, kernel=k, stride=1).shared,
-        ),
-    ),
+    exercises=EXERCISES,
 )

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from regard.cost import price
-from regard.lessons.checking.exercise import Domain, Exercise, growth_domain
+from regard.lessons.exercises.why_generation_is_slow import EXERCISES
 from regard.lessons.figures import curves
 from regard.lessons.lesson import Lesson
 from regard.lessons.measuring import milliseconds, one_thread
@@ -130,41 +130,5 @@ LESSON = Lesson(
         "seen.",
         cache_size,
     ),
-    exercises=(
-        Exercise(
-            name="passes",
-            asks=(
-                "Without a cache, starting from one token, each step runs all tokens so far. How many token "
-                "passes do T steps take?"
-            ),
-            formula="T(T+1)/2",
-            domain=Domain("T ≥ 1", {"T": range(1, 60)}),
-            count=lambda T: sum(range(1, T + 1)),
-        ),
-        Exercise(
-            name="cache",
-            asks=(
-                "How many numbers does the cache hold after T tokens, for L layers of width d with all "
-                "heads kept?"
-            ),
-            formula="2 L T d",
-            domain=Domain("L, T, d ≥ 1", {"L": range(1, 6), "T": range(1, 9), "d": range(4, 17, 4)}),
-            count=lambda L, T, d: (
-                price(
-                    GPTConfig(vocab=8, context=64, depth=L, width=d, heads=2), tokens=T, decode=True
-                ).cache_bytes
-                // 4
-            ),
-        ),
-        Exercise(
-            name="growth",
-            asks=(
-                "How does the work of attention alone grow when T tokens are written with a cache, per "
-                "layer of width d?"
-            ),
-            formula="T^2 d",
-            domain=growth_domain("T", "d"),
-            growth=True,
-        ),
-    ),
+    exercises=EXERCISES,
 )

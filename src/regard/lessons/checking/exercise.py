@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property, lru_cache
 from itertools import product
-from typing import Any
+from math import prod
+from random import Random
+from typing import Any, ClassVar
 
-from regard.lessons.checking.expression import Node, parse
+from regard.lessons.checking.evaluate import IrrationalError, exact
+from regard.lessons.checking.expression import Node, Num, Written, parse, parse_plain
+from regard.lessons.checking.letters import Letters
+from regard.lessons.checking.verdict import Finding
 
 POINTS = 600  # tried inside the domain, and as many outside
 Values = Mapping[str, int | Fraction]
@@ -29,50 +36,98 @@ class Domain:
     """
 
     says: str
-    ranges: Mapping[str, range | tuple[Fraction, ...]]
+    ranges: Mapping[str, range | tuple[Fraction, ...] | tuple[int, ...]] = field(default_factory=dict)
     holds: Callable[[Values], bool] = everywhere
 
     def points(self, inside: bool) -> list[dict[str, Any]]:
-        """Points that meet the condition, or those that do not: all of them, or evenly chosen ones."""
+        """Points that meet the condition, or those that do not: all, or some that are drawn once for all."""
+        if prod(len(values) for values in self.ranges.values()) > 50 * POINTS:
+            return self._drawn(inside)
         found = [at for at in self._all() if self.holds(at) == inside]
-        step = -(-len(found) // POINTS) if found else 1
-        return found[::step]
+        if len(found) <= POINTS:
+            return found
+        # Every k-th one would meet a letter whose range is a multiple of k in few of its values.
+        return [found[i] for i in sorted(Random(0).sample(range(len(found)), POINTS))]
+
+    def _drawn(self, inside: bool) -> list[dict[str, Any]]:
+        """Points drawn letter by letter, where there are too many to list."""
+        random = Random(0)
+        drawn: list[dict[str, Any]] = [
+            {k: random.choice(v) for k, v in self.ranges.items()} for _ in range(POINTS)
+        ]
+        return [at for at in drawn if self.holds(at) == inside]
 
     def _all(self) -> Iterator[dict[str, Any]]:
         for values in product(*self.ranges.values()):
             yield dict(zip(self.ranges, values, strict=True))
 
 
-@dataclass(frozen=True, kw_only=True)
-class Exercise:
-    """One question; `count` is the truth by brute force where there is one, and holds outside the domain too.
+@dataclass(frozen=True)
+class Mistake:
+    """A known wrong answer, as a formula or a count of the wrong thing.
 
-    With `growth` the answer is a big-O, and `formula` is the sum whose growth is meant.
+    `says` completes "you have what one gets by …".
+    """
+
+    says: str
+    formula: str = ""
+    count: Callable[..., int | Fraction] | None = None
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """Another answer that is right, with what is to be said about it."""
+
+    formula: str
+    remark: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """What every kind of exercise has; a kind adds how answers are read and compared.
+
+    `left` are the symbols that an answer may be written equal to (h_4 = …), `aliases` gives for a letter
+    others that mean it, separated by spaces.
     """
 
     name: str
     asks: str
     formula: str
     domain: Domain
-    count: Callable[..., int] | None = None
-    outside: str = ""  # what holds where the condition fails
-    growth: bool = False
-    aliases: tuple[tuple[str, str], ...] = ()
+    outside: str = ""
+    left: tuple[str, ...] = ()
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    mistakes: tuple[Mistake, ...] = ()
+    accepted: tuple[Accepted, ...] = ()
+    kind: ClassVar[str] = "question"
 
     @property
     def letters(self) -> tuple[str, ...]:
         """What an answer may use."""
         return tuple(self.domain.ranges)
 
-    def read(self, text: str) -> Any:
-        """An answer as an expression in the letters of this question."""
-        for other, letter in self.aliases:
-            text = text.replace(other, letter)
-        return parse(text, self.letters)
+    @property
+    def tried(self) -> str:
+        """An answer that shows how one is written; most likely it is wrong."""
+        return f"{self.letters[0]}^2"
 
-    def truth(self) -> Node:
-        """The formula, read by the same parser."""
-        return parse(self.formula, self.letters).node
+    @property
+    def tried_in_latex(self) -> str:
+        """The same in LaTeX."""
+        return f"\\frac{{{self.letters[0]}^2}}{{2}}"
+
+    @cached_property
+    def alphabet(self) -> Letters:
+        """The letters with their other spellings."""
+        return Letters(self.letters, self.aliases)
+
+    def read(self, text: str, written: str) -> Written:
+        """A plain text as an answer to this question; `written` is what the student wrote."""
+        return parse_plain(text, self.alphabet, written)
+
+    def find(self, answer: Written) -> Finding:
+        """Whether the answer is right, and why not."""
+        raise NotImplementedError
 
     def as_dict(self) -> dict[str, Any]:
         """The question, without its answer."""
@@ -80,8 +135,93 @@ class Exercise:
             "name": self.name,
             "asks": self.asks,
             "letters": list(self.letters),
+            "also": dict(self.aliases),
             "domain": self.domain.says,
+            "kind": self.kind,
         }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exercise(Question):
+    """A question for a number or a growth.
+
+    `count` is the truth by brute force, and holds outside the domain too; `beyond` are mistakes that show
+    only there. With `growth` the answer is a big-O, and `formula` is the sum whose growth is meant; letters
+    in `ignores` may be left out. `alike` are letters that may have several spellings in one answer, `solves`
+    is the letter that an equation is to be solved for.
+    """
+
+    count: Callable[..., int] | None = None
+    growth: bool = False
+    ignores: tuple[str, ...] = ()
+    alike: tuple[str, ...] = ()
+    solves: str = ""
+    beyond: tuple[Mistake, ...] = ()
+    kind: ClassVar[str] = "formula"
+
+    @cached_property
+    def alphabet(self) -> Letters:
+        """The letters with their other spellings."""
+        return Letters(self.letters, self.aliases, alike=self.alike)
+
+    def read(self, text: str, written: str) -> Written:
+        """A plain text as an expression in the question's letters; where x is none of them, it is times."""
+        if not any(letter.startswith(("x", "X")) for letter in self.letters):
+            text = re.sub(r"(?<=[\d)])\s*[xX]\s*(?=[\d(])|(?<=\s)[xX](?=\s)", "*", text)
+        return parse_plain(text, self.alphabet, written)
+
+    def find(self, answer: Written) -> Finding:
+        """Whether the answer is right, and why not."""
+        from regard.lessons.checking import exact, growing
+
+        return growing.find(self, answer) if self.growth else exact.find(self, answer)
+
+    @property
+    def tried(self) -> str:
+        """An answer that shows how one is written; most likely it is wrong."""
+        return f"O({self.letters[0]})" if self.growth else super().tried
+
+    def truth(self) -> Node:
+        """The formula, read by the same parser."""
+        return self.node(self.formula)
+
+    def node(self, formula: str) -> Node:
+        """A formula of our own in the letters of this question."""
+        return _parsed(formula, self.letters)
+
+    @cached_property
+    def inside(self) -> tuple[tuple[Values, Node], ...]:
+        """The points of the domain, each with the truth."""
+        return tuple((at, self._true(at)) for at in self.domain.points(True))
+
+    @cached_property
+    def beyond_it(self) -> tuple[tuple[Values, Node], ...]:
+        """The points outside, each with what was counted there; none where nothing can be counted."""
+        points = [] if self.count is None else self.domain.points(False)
+        return tuple((at, self._true(at)) for at in points)
+
+    @cached_property
+    def counted(self) -> dict[tuple[Mistake, tuple[int | Fraction, ...]], Node]:
+        """What mistakes that are counted gave at points, so far as it was asked for."""
+        return {}
+
+    def _true(self, at: Values) -> Node:
+        """The truth at a point: as a number, where it is a fraction."""
+        if self.count is not None:
+            return Num(Fraction(self.count(**at)))
+        try:
+            return Num(exact(self.truth(), at))
+        except IrrationalError:
+            return self.truth()
+
+    def as_dict(self) -> dict[str, Any]:
+        """The question, without its answer."""
+        return super().as_dict() | {"kind": "growth" if self.growth else self.kind}
+
+
+@lru_cache(maxsize=1_000)
+def _parsed(formula: str, letters: tuple[str, ...]) -> Node:
+    return parse(formula, letters).node
 
 
 def growth_domain(*letters: str) -> Domain:

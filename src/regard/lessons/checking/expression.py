@@ -1,7 +1,8 @@
-"""A small language for answers: numbers, letters, + − * / ^, brackets, a few functions, and O(…).
+"""A small language for answers: numbers, letters, + − * / ^, brackets, a few functions, sums, and O(…).
 
-Precedence climbing over our own tokens gives a tree of our own nodes. Nothing is ever evaluated as Python,
-and length, depth, digits and exponents are bounded, so that no text can hang or harm the reader.
+LaTeX and the signs of keyboards are translated first. Precedence climbing over our own tokens then gives a
+tree of our own nodes. Nothing is ever run as Python, and length, depth, digits and exponents are bounded, so
+that no text can hang or harm the reader.
 """
 
 from __future__ import annotations
@@ -12,200 +13,314 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NoReturn
 
-LONGEST = 400  # characters
+from regard.lessons.checking.latex import plain
+from regard.lessons.checking.letters import Letters
+from regard.lessons.checking.nodes import Name, Node, Num, Op, height, names, signs
+from regard.lessons.checking.tokens import Tokens
+from regard.lessons.checking.unrolling import unrolled
+from regard.lessons.checking.words import COMBINATIONS, FUNCTIONS, GROWTHS, INFIX, SAME
+
+__all__ = ["LONGEST", "Name", "Node", "Num", "Op", "Written", "names", "parse", "parse_plain"]
+
+LONGEST = 1_500  # characters
 DEEPEST = 40  # brackets and signs inside each other
-DIGITS = 30
+TALLEST = 150  # terms of a sum, which is a tree leaning to the left
 MOST_POWER = 64  # written as a number
+MOST_CHOSEN = 8  # below in a binomial
 
-FUNCTIONS = {
-    "min": 2, "max": 2, "mod": 2, "floor": 1, "ceil": 1, "abs": 1, "sqrt": 1, "exp": 1, "log": 1, "ln": 1,
-}  # fmt: skip
-SIGNS = str.maketrans({
-    "−": "-", "–": "-", "·": "*", "⋅": "*", "×": "*", "÷": "/", "β": " beta ", "½": "(1/2)", "√": " sqrt ",
-    "⌊": " floor(", "⌋": ")", "⌈": " ceil(", "⌉": ")", "[": "(", "]": ")", "Θ": "O",
-})  # fmt: skip
-RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹"
-TOKEN = re.compile(
-    r"\s*(?:(?P<number>\d+(?:\.\d+)?|\.\d+)"
-    r"|(?P<name>[A-Za-z]+(?:_\{?(?:\d+|[A-Za-z])\}?|\d+)?)"
-    r"|(?P<sign>\*\*|[-+*/^%(),])|(?P<end>$))"
-)
-BINDS = {"+": 1, "-": 1, "*": 2, "/": 2, "%": 2, "^": 4}
+BINDS = {"+": 1, "-": 1, "*": 2, "/": 2, "//": 2, "%": 2, "mod": 2, "choose": 2, "^": 4}
 UNARY = 3  # −n² is −(n²)
-
-
-@dataclass(frozen=True)
-class Num:
-    """A number, exactly."""
-
-    value: Fraction
-
-
-@dataclass(frozen=True)
-class Name:
-    """A letter of the question, or e."""
-
-    name: str
-
-
-@dataclass(frozen=True)
-class Op:
-    """A sign or a function with its arguments: + - * / ^ % neg, or a name of FUNCTIONS."""
-
-    sign: str
-    args: tuple[Node, ...]
-
-
-Node = Num | Name | Op
+CLOSES = {"(": ")", "[": "]"}
 
 
 @dataclass(frozen=True)
 class Written:
-    """What was read: a value, or a growth if it stood inside O(…)."""
+    """What was read: a tree, the growth that it stood in (O, Omega, o, or none), and letters translated."""
 
     node: Node
-    growth: bool
+    growth: str = ""
+    read: tuple[tuple[str, str], ...] = ()
 
 
-def parse(text: str, letters: Collection[str]) -> Written:
+def parse(text: str, letters: Collection[str] | Letters) -> Written:
     """The expression that a text writes in these letters; products may be written side by side.
 
     >>> parse("2n", ["n"]).node
     Op(sign='*', args=(Num(value=Fraction(2, 1)), Name(name='n')))
+    >>> parse(r"\\frac n2", ["n"]).node == parse("n/2", ["n"]).node
+    True
     >>> parse("n**2 + m", ["n"])
     Traceback (most recent call last):
         ...
     ValueError: 'm' is no letter of this question, which has n: 'n**2 + m'
     """
+    short(text)
+    try:
+        translated = plain(text)
+    except ValueError as error:
+        raise refusal(error, text) from None
+    return parse_plain(translated, letters, text)
+
+
+def parse_plain(text: str, letters: Collection[str] | Letters, written: str) -> Written:
+    """The same for a text that is plain already; `written` is shown where it cannot be read."""
+    known = letters if isinstance(letters, Letters) else Letters(tuple(letters))
+    text = re.sub(r"\b(?:math|np|numpy|torch|sympy)\.(?=[a-z])", "", text)
+    try:
+        return _Parser(text, known).written()
+    except ValueError as error:
+        raise refusal(error, written) from None
+
+
+def refusal(why: ValueError, text: str) -> ValueError:
+    """The error of a text that cannot be read: what it is and where, on one line."""
+    return ValueError(f"{' '.join(str(why).split())}: {shown(text)}")
+
+
+def short(text: str) -> None:
+    """Refuse a text that is too long to be an answer."""
     if len(text) > LONGEST:
-        raise ValueError(f"an answer has at most {LONGEST} characters, got {len(text):,}")
-    plain = re.sub(f"([{RAISED}]+)", lambda m: "^" + "".join(str(RAISED.index(c)) for c in m[1]), text)
-    return _Parser(text, plain.translate(SIGNS), letters).written()
+        raise ValueError(f"an answer has at most {LONGEST:,} characters, got {len(text):,}")
 
 
-def names(node: Node) -> set[str]:
-    """The letters that occur."""
-    if isinstance(node, Op):
-        return set().union(*(names(arg) for arg in node.args))
-    return {node.name} if isinstance(node, Name) and node.name != "e" else set()
+def shown(text: str) -> str:
+    """A text in an error message: in quotes, on one line, and not too long."""
+    line = " ".join(text.split())
+    return repr(line if len(line) <= 60 else line[:57] + "…").replace("\\\\", "\\")
 
 
-def plain_name(name: str) -> str:
-    """x_1, x_{1} and x1 are one letter."""
-    return re.sub(r"[_{}]", "", name)
-
-
-class _Parser:
-    def __init__(self, shown: str, text: str, letters: Collection[str]) -> None:
-        self.shown, self.text = shown, text
-        self.letters = {plain_name(letter): letter for letter in letters}
-        self.at = self.depth = 0
-        self.waiting: list[str] = []  # letters of a product written as one word
-        self._next()
+class _Parser(Tokens):
+    def __init__(self, text: str, letters: Letters) -> None:
+        super().__init__(text, letters)
+        self.depth = 0
+        self.bars = [0]  # how many | are open, for each bracket around this place
+        self.growth = ""
 
     def written(self) -> Written:
-        growth = self.kind == "name" and self.value == "O" and "O" not in self.letters
-        if growth:
-            self._next()
-            if self.value != "(":
-                self._fail("O needs a bracket, as in O(n^2)")
         node = self._sum(0)
-        if self.kind != "end":
-            self._fail(f"did not expect {self.value!r}")
-        return Written(node, growth)
-
-    def _next(self) -> None:
-        if self.waiting:
-            self.kind, self.value = "name", self.waiting.pop(0)
-            return
-        match = TOKEN.match(self.text, self.at)
-        if match is None:
-            self._fail(f"{self.text[self.at :].lstrip()[:1]!r} has no meaning here")
-        assert match.lastgroup is not None
-        self.kind, self.value = match.lastgroup, match[match.lastgroup].replace("**", "^")
-        self.at = match.end()
+        if self.token.kind != "end":
+            self._unexpected()
+        if height(node) > TALLEST:
+            self.fail(f"more than {TALLEST} terms")
+        node, read = self.letters.settled(node)
+        return Written(node, self.growth, read)
 
     def _sum(self, least: int) -> Node:
         """Precedence climbing: everything that binds at least so tightly."""
         self.depth += 1
         if self.depth > DEEPEST:
-            self._fail(f"more than {DEEPEST} levels of brackets and signs")
+            self.fail(f"more than {DEEPEST} levels")
         left = self._one()
         while True:
-            sign, beside = self.value, self.kind in ("number", "name") or self.value == "("
-            if beside:
-                sign = "*"  # 2n, n(n+1)
-            if self.kind == "end" or sign not in BINDS or BINDS[sign] < least:
+            sign, beside = self._between()
+            if sign not in BINDS or BINDS[sign] < least:
                 break
+            if beside and self.token.kind == "number":
+                self.fail(f"a sign is missing before {self.token.text}: * or ^?")
             if not beside:
-                self._next()
+                self.next()
             right = self._sum(BINDS[sign] if sign == "^" else BINDS[sign] + 1)
-            if sign == "^":
-                self._check_power(right)
-            left = Op(sign, (left, right))
+            left = self._join(sign, left, right)
         self.depth -= 1
         return left
 
-    def _one(self) -> Node:
-        if self.kind == "number":
-            if len(self.value) > DIGITS:
-                self._fail(f"a number of more than {DIGITS} digits")
-            value = Num(Fraction(self.value))
-            self._next()
-            return value
-        if self.kind == "name":
+    def _between(self) -> tuple[str, bool]:
+        """The sign that joins what was read to what follows, and whether it is only meant."""
+        token = self.token
+        if token.kind == "word" and token.text.lower() in INFIX and not self._is_call():
+            return INFIX[token.text.lower()], False
+        if token.kind in ("number", "name", "indexed", "word") or token.text in ("(", "[", "∑"):
+            return "*", True  # 2n, n(n+1)
+        if token.text == "|" and self.bars[-1] == 0:
+            return "*", True
+        return token.text, False
+
+    def _is_call(self) -> bool:
+        """Whether mod(n, w) stands here and not n mod (w)."""
+        rest = self.text[self.at :]
+        if self.waiting or not rest.lstrip().startswith("("):
+            return False
+        depth = 0
+        for sign in rest:
+            depth += (sign in "([") - (sign in ")]")
+            if sign == "," and depth == 1:
+                return True
+            if depth == 0 and sign == ")":
+                return False
+        return False
+
+    def _join(self, sign: str, left: Node, right: Node) -> Node:
+        if sign == "^":
+            self._check_power(right)
+        if sign == "//":
+            return Op("floor", (Op("/", (left, right)),))
+        if sign == "choose":
+            return self._choose(left, right)
+        return Op(sign, (left, right))
+
+    def _one(self) -> Node:  # noqa: PLR0911  one line for each kind of token
+        token = self.token
+        if token.kind == "number":
+            self.next()
+            return Num(token.value)
+        if token.kind == "name":
+            self.next()
+            return self._name(token.text)
+        if token.kind == "indexed":
+            self.next()
+            return Op("index", (Name(token.text), *self._bracket(1)))
+        if token.kind == "word":
             return self._word()
-        if self.value in ("-", "+"):
-            minus = self.value == "-"
-            self._next()
+        if token.text in ("-", "+"):
+            self.next()
             inner = self._sum(UNARY)
-            return Op("neg", (inner,)) if minus else inner
-        if self.value == "(":
+            return Op("neg", (inner,)) if token.text == "-" else inner
+        if token.text in CLOSES:
             return self._bracket(1)[0]
-        return self._fail(
-            "something is missing at the end" if self.kind == "end" else f"did not expect {self.value!r}"
-        )
+        if token.text == "|":
+            return self._bars()
+        if token.text == "∑":
+            return self._summed()
+        return self._unexpected()
 
     def _word(self) -> Node:
-        word = self.value
-        known = self.letters.get(plain_name(word))
-        if known is None and word.lower() in FUNCTIONS:
-            self._next()
-            function = word.lower()
-            if self.value != "(":
-                if function in ("sqrt", "log", "ln"):  # √2, log n
-                    return Op("log" if function == "ln" else function, (self._sum(UNARY),))
-                self._fail(f"{function} needs a bracket")
-            return Op("log" if function == "ln" else function, self._bracket(FUNCTIONS[function]))
-        if known is None and word == "e":
-            known = "e"
-        if known is None and word.isalpha() and all(letter in self.letters for letter in word):
-            known, self.waiting = self.letters[word[0]], list(word[1:])  # nt is n·t
-        if known is None:
-            rule = f"is no letter of this question, which has {', '.join(self.letters.values()) or 'none'}"
-            self._fail(f"{word!r} {rule}")
-        self._next()
-        return Name(known)
+        word = self.token.text
+        self.next()
+        own = self.letters.functions.get(word)
+        if own is not None:
+            if self.token.text not in CLOSES:
+                self.fail(f"{word} needs a bracket")
+            return Op(own, self._bracket(1))
+        if word in GROWTHS and word.lower() not in FUNCTIONS:
+            if self.token.text not in CLOSES:
+                self.fail(f"{word} needs a bracket, as in {word}(n^2)")
+            self.growth = max(self.growth, GROWTHS[word], key=("", "O", "o", "Omega").index)
+            return self._bracket(1)[0]
+        function = "binom" if word in COMBINATIONS else SAME.get(word.lower(), word.lower())
+        if function not in FUNCTIONS:
+            self.fail(f"did not expect {word!r}")
+        return self._call(function)
+
+    def _call(self, function: str) -> Node:
+        power = None
+        if self.token.text == "^" and FUNCTIONS[function] == 1:  # log² n
+            self.next()
+            power = self._sum(UNARY + 1)
+            self._check_power(power)
+        if self.token.text in CLOSES:
+            found = self._bracket(FUNCTIONS[function])
+        elif function in ("sqrt", "exp", "sin", "cos") or function.startswith("log"):
+            found = (self._bare(function),)
+        else:
+            self.fail(f"{function} needs a bracket")
+        node = self._applied(function, found)
+        return node if power is None else Op("^", (node, power))
+
+    def _bare(self, function: str) -> Node:
+        """An argument without a bracket: 2 of √2n, n of log n d, but 2n of log 2n, and ωk of cos ωk."""
+        inner = self._sum(UNARY)
+        while self.token.kind == "name" and (
+            function in ("sin", "cos", "exp") or (function.startswith("log") and isinstance(inner, Num))
+        ):
+            inner = Op("*", (inner, self._sum(UNARY)))
+        return inner
+
+    def _applied(self, function: str, args: tuple[Node, ...]) -> Node:
+        if function in ("min", "max"):
+            node = args[0]
+            for arg in args[1:]:
+                node = Op(function, (node, arg))
+            return node
+        if function in ("log2", "log10"):
+            base = Num(Fraction(function[3:]))
+            return Op("/", (Op("log", args), Op("log", (base,))))
+        if function == "binom":
+            return self._choose(*args)
+        if function == "pow":
+            return self._join("^", *args)
+        if function == "div":
+            return self._join("//", *args)
+        return Op(function, args)
 
     def _bracket(self, count: int) -> tuple[Node, ...]:
-        self._next()
+        closing = CLOSES[self.token.text]
+        self.arguments += count != 1
+        self.bars.append(0)
+        self.next()
         found = [self._sum(0)]
-        while self.value == "," and self.kind == "sign":
-            self._next()
+        while self.token.text == "," and count != 1:
+            self.next()
             found.append(self._sum(0))
-        if self.value != ")":
-            self._fail("a bracket is not closed")
-        self._next()
-        if len(found) != count:
-            self._fail(f"{count} in this bracket, got {len(found)}")
+        self.arguments -= count != 1
+        self.bars.pop()
+        if self.token.text == ",":
+            self.fail("1 in this bracket, got more")
+        if self.token.text != closing:
+            self.fail("a bracket is not closed")
+        self.next()
+        if count == 0 and len(found) < 2:
+            self.fail("at least 2 in this bracket, got 1")
+        if count and len(found) != count:
+            self.fail(f"{count} in this bracket, got {len(found)}")
         return tuple(found)
+
+    def _bars(self) -> Node:
+        self.bars[-1] += 1
+        self.next()
+        inner = self._sum(0)
+        if self.token.text != "|":
+            self.fail("a | is not closed")
+        self.bars[-1] -= 1
+        self.next()
+        return Op("abs", (inner,))
+
+    def _summed(self) -> Node:
+        """∑(i,first,last) term: the term goes as far as a product does."""
+        match = re.compile(r"\(([A-Za-z]),").match(self.text, self.at)
+        if match is None or match[1] in self.bound or len(self.bound) >= 2:
+            self.fail("a sum needs a letter of its own, and at most two stand inside each other")
+        self.at = match.end()
+        self.arguments += 1
+        self.next()
+        first = self._sum(0)
+        if self.token.text != ",":
+            self.fail("a sum needs two ends")
+        self.next()
+        last = self._sum(0)
+        self.arguments -= 1
+        if self.token.text != ")":
+            self.fail("a sum needs two ends")
+        self.bound.append(match[1])
+        self.next()
+        term = self._sum(BINDS["*"])
+        self.bound.pop()
+        if "index" in signs(term):
+            return unrolled(match[1], (first, last), term, self.letters.spelled)
+        return Op("sum", (Name(match[1]), first, last, term))
+
+    def _name(self, text: str) -> Node:
+        family, _, index = text.partition("_")
+        if text not in self.letters.spelled and index in self.bound:
+            return Op("index", (Name(family), Name(index)))
+        return Name(text)
+
+    def _choose(self, top: Node, below: Node) -> Node:
+        """n choose 2 is n(n−1)/2: as a product, so that it is a polynomial."""
+        if not isinstance(below, Num) or below.value.denominator != 1 or not 0 <= below.value <= MOST_CHOSEN:
+            self.fail(f"a binomial needs a number from 0 to {MOST_CHOSEN} below")
+        out: Node = Num(Fraction(1))
+        for i in range(int(below.value)):
+            factor = Op("/", (Op("-", (top, Num(Fraction(i)))), Num(Fraction(i + 1))))
+            out = Op("*", (out, factor))
+        return out
 
     def _check_power(self, power: Node) -> None:
         while isinstance(power, Op) and power.sign == "neg":
             power = power.args[0]
         if isinstance(power, Num) and power.value > MOST_POWER:
-            self._fail(f"powers stop at {MOST_POWER}")
+            self.fail(f"powers stop at {MOST_POWER}")
 
-    def _fail(self, what: str) -> NoReturn:
-        shown = self.shown if len(self.shown) <= 60 else self.shown[:57] + "…"
-        raise ValueError(f"{what}: {shown!r}")
+    def _unexpected(self) -> NoReturn:
+        if self.token.kind == "end":
+            self.fail("something is missing at the end")
+        self.fail(f"did not expect {self.token.text!r}")

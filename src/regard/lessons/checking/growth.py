@@ -6,16 +6,24 @@ X^a. One sum is O of another when that holds along every direction r ≥ 0.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from fractions import Fraction
 from itertools import product
 
-from regard.lessons.checking.expression import Name, Node, Num, names
+from regard.lessons.checking.evaluate import exact
+from regard.lessons.checking.nodes import Name, Node, Num, names
 
 MOST = 400  # products in a sum
 FINE = 5  # directions have whole sides below it
 
+RULE = "a growth is a sum of products of powers and logarithms, such as O(n^2*h + n*log(n))"
+
 Powers = tuple[tuple[str, Fraction], ...]  # sorted; ("log n", 1) is a logarithm
 Terms = dict[Powers, Fraction]
+
+
+class TooFastError(ValueError):
+    """No sum of products grows so fast."""
 
 
 def terms(node: Node) -> Terms:
@@ -31,15 +39,24 @@ def terms(node: Node) -> Terms:
     return out
 
 
-def _terms(node: Node) -> Terms:  # noqa: PLR0911  one line for each sign
+def _terms(node: Node) -> Terms:  # noqa: PLR0911, PLR0912  one line for each sign
     if isinstance(node, Num):
         return {(): node.value}
     if isinstance(node, Name):
+        if node.name == "e":
+            return {(): Fraction(1)}
         return {((node.name, Fraction(1)),): Fraction(1)}
+    if node.sign == "exp" or (node.sign == "^" and names(node.args[1])):
+        if names(node):
+            raise TooFastError("an exponential grows faster than every power")
+        return {(): Fraction(1)}
     if node.sign == "log":
-        inside = sorted(names(node.args[0]))
-        return {((f"log {inside[0]}", Fraction(1)),): Fraction(1)} if inside else {(): Fraction(1)}
+        return _logarithm(node.args[0])
+    if node.sign in ("min", "mod", "%", "sum", "sin", "cos"):
+        raise ValueError(f"a growth is written without {node.sign}: {RULE}")
     args = [terms(arg) for arg in node.args]
+    if node.sign in ("floor", "ceil", "abs"):
+        return args[0]
     if node.sign in ("+", "-", "max"):
         sign = -1 if node.sign == "-" else 1
         return {
@@ -54,9 +71,24 @@ def _terms(node: Node) -> Terms:  # noqa: PLR0911  one line for each sign
         return _times(args[0], _raised(args[1], Fraction(-1)))
     if node.sign == "sqrt" and len(args[0]) == 1:
         return _raised(args[0], Fraction(1, 2))
-    if node.sign == "^" and isinstance(node.args[1], Num):
-        return _power(args[0], node.args[1].value)
-    raise ValueError("a growth is a sum of products of powers and logarithms, such as O(n^2*h + n*log(n))")
+    if node.sign == "^":
+        return _power(args[0], _number(node.args[1]))
+    raise ValueError(RULE)
+
+
+def _number(node: Node) -> Fraction:
+    try:
+        return exact(node, {})
+    except ArithmeticError:
+        raise ValueError(RULE) from None
+
+
+def _logarithm(node: Node) -> Terms:
+    """Of a sum of products: a sum of the logarithms of its letters."""
+    letters = {letter for powers in terms(node) for letter, power in powers if power > 0}
+    if any(letter.startswith("log ") for letter in letters):
+        raise ValueError("a growth with a logarithm of a logarithm is not read")
+    return {((f"log {letter}", Fraction(1)),): Fraction(1) for letter in sorted(letters)} or {(): Fraction(1)}
 
 
 def _times(a: Terms, b: Terms) -> Terms:
@@ -74,8 +106,14 @@ def _times(a: Terms, b: Terms) -> Terms:
 
 def _raised(a: Terms, power: Fraction) -> Terms:
     """One product to a power."""
-    ((powers, _),) = a.items()
-    return {tuple((letter, p * power) for letter, p in powers): Fraction(1)}
+    ((powers, factor),) = a.items()
+    if factor < 0 and power.denominator != 1:
+        raise ValueError("a growth cannot be the root of something negative")
+    return {
+        tuple((letter, p * power) for letter, p in powers if p * power != 0): Fraction(
+            -1 if factor < 0 and power % 2 else 1
+        )
+    }
 
 
 def _power(a: Terms, power: Fraction) -> Terms:
@@ -110,6 +148,36 @@ def within(powers: Powers, sum_: Terms, directions: list[dict[str, int]]) -> boo
         <= max((degree(other, way) for other in sum_), default=(Fraction(-1), Fraction(0)))
         for way in directions
     )
+
+
+def included(small: Terms, large: Terms, directions: list[dict[str, int]]) -> bool:
+    """Whether a sum is O of another."""
+    return all(within(powers, large, directions) for powers in small)
+
+
+def leading(sum_: Terms) -> Terms:
+    """The products that no other one swallows."""
+    letters = {letter.removeprefix("log ") for powers in sum_ for letter, _ in powers}
+    directions = ways(letters)
+    return {
+        p: f
+        for p, f in sum_.items()
+        if not any(within(p, {q: g}, directions) for q, g in sum_.items() if q != p)
+    }
+
+
+def fixed(sum_: Terms, letters: Collection[str]) -> Terms:
+    """The sum with some letters held constant."""
+    out: Terms = {}
+    for powers, factor in sum_.items():
+        left = tuple((one, p) for one, p in powers if one.removeprefix("log ") not in letters)
+        out[left] = out.get(left, Fraction(0)) + factor
+    return out
+
+
+def big_o(sum_: Terms) -> str:
+    """A sum for readers: O(h²n² + chn²)."""
+    return "O(" + " + ".join(written(powers) for powers in leading(sum_)) + ")"
 
 
 def condition(missing: Powers, given: Terms) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import comb
 from typing import Any
 
-from regard.lessons.checking.expression import Name, Node, Num, Op, names
+from regard.lessons.checking.nodes import Name, Node, Num, Op, names
 
 MOST_TERMS = 3_000  # of a polynomial that is multiplied out
 PLAIN = {"+", "-", "*", "/", "^", "neg"}
@@ -28,7 +28,7 @@ def to_sympy(node: Node) -> Any:
     build: dict[str, Any] = {
         "+": sympy.Add, "*": sympy.Mul, "^": sympy.Pow, "min": sympy.Min, "max": sympy.Max, "mod": sympy.Mod,
         "%": sympy.Mod, "floor": sympy.floor, "ceil": sympy.ceiling, "abs": sympy.Abs, "sqrt": sympy.sqrt,
-        "exp": sympy.exp, "log": sympy.log,
+        "exp": sympy.exp, "log": sympy.log, "sin": sympy.sin, "cos": sympy.cos,
         "-": lambda a, b: a - b, "/": lambda a, b: a / b, "neg": lambda a: -a,
     }  # fmt: skip
     return build[node.sign](*args)

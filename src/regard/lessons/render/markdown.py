@@ -21,7 +21,7 @@ def markdown(answer: Answer, picture: Callable[[Picture], str | None], mathml: b
             )
         )
         first = lesson.exercises[0]
-        out.append(f'```text\nregard check {lesson.name} "{first.name}={first.letters[0]}^2"\n```')
+        out.append(f'```text\nregard check {lesson.name} "{first.name}={first.tried}"\n```')
     return "\n\n".join(out) + "\n"
 
 

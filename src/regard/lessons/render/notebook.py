@@ -38,10 +38,7 @@ def notebook(lesson: Lesson) -> Any:
             )
         )
         first = lesson.exercises[0]
-        tried = json.dumps(
-            f"{first.name}=O({first.letters[0]})" if first.growth else f"{first.name}={first.letters[0]}^2",
-            ensure_ascii=False,
-        )
+        tried = json.dumps(f"{first.name}={first.tried}", ensure_ascii=False)
         cells.append(
             v4.new_code_cell(
                 f'from regard.lessons import check\n\nprint(*check("{lesson.name}", {tried}), sep="\\n")'
@@ -72,9 +69,8 @@ def setup(source: str, steps: Sequence[str]) -> str:
         name = getattr(node, "name", None)
         doc = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
         future = isinstance(node, ast.ImportFrom) and node.module == "__future__"
-        own = isinstance(node, ast.ImportFrom) and node.module in (
-            "regard.lessons.lesson",
-            "regard.lessons.checking.exercise",
+        own = isinstance(node, ast.ImportFrom) and str(node.module).startswith(
+            ("regard.lessons.lesson", "regard.lessons.checking", "regard.lessons.exercises")
         )
         target = isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "LESSON"
         if doc or future or own or target or name in steps:

@@ -11,7 +11,7 @@ from rich.panel import Panel
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from regard.lessons.checking.exercise import Exercise
+from regard.lessons.checking.exercise import Question
 from regard.lessons.lesson import Answer
 from regard.lessons.parts import Block, Check, Formula, Part, Picture, Prose, Table
 
@@ -28,19 +28,40 @@ def terminal(answer: Answer) -> Group:
     return Group(*shown)
 
 
-def exercises(found: tuple[Exercise, ...], name: str) -> list[Any]:
-    """The questions, with the domain of each and how to answer."""
+def exercises(found: tuple[Question, ...], name: str) -> list[Any]:
+    """The questions, each with its domain and letters, and how to answer: plainly, in LaTeX, from a file."""
     if not found:
         return []
-    out: list[Any] = [Text("Your turn", style="bold")]
+    questions = RichTable.grid(padding=(0, 2, 0, 0))
     for exercise in found:
-        line = Text.assemble(
-            (f"  {exercise.name}", "bold"), f"  {exercise.asks}  ", (f"({exercise.domain.says})", "dim")
-        )
-        out.append(line)
+        letters = f"; in {', '.join(_short(exercise.letters))}" if exercise.letters else ""
+        asks = Text.assemble(f"{exercise.asks} ", (f"({exercise.domain.says}{letters})", "dim"))
+        questions.add_row(Text(f"  {exercise.name}", style="bold"), asks)
+    out: list[Any] = [Text("Your turn", style="bold"), questions]
     first = found[0]
-    letters = first.letters[0]
-    out += [Text(f'  regard check {name} "{first.name}={letters}^2"', style="cyan"), Text()]
+    for answer in (
+        f'"{first.name}={first.tried}"',
+        f"'{first.name} = {first.tried_in_latex}'",
+        "answers.tex",
+    ):
+        out.append(Text(f"  regard check {name} {answer}", style="cyan"))
+    return [*out, Text()]
+
+
+def _short(letters: tuple[str, ...]) -> list[str]:
+    """Letters with numbers in a row as their first and last."""
+    out: list[str] = []
+    for letter in letters:
+        base = letter.rstrip("0123456789")
+        if (
+            out
+            and base != letter
+            and out[-1].startswith(base)
+            and f"{base}{int(letter[len(base) :]) - 1}" in letters
+        ):
+            out[-1] = f"{out[-1].split(' …')[0]} … {letter}"
+        else:
+            out.append(letter)
     return out
 
 

@@ -221,11 +221,12 @@ def _side(name: str, kind: str, n: Any, big: Any) -> None:
     picture = gr.HTML(answer(text, START["n"]), elem_id=f"picture-{name}")
     closing = gr.HTML(closed(text, START["n"]), elem_id=f"formula-{name}")
 
-    async def slid(kind: str, t: object, w: object, n: object, big: object, typed: str) -> tuple[str, str]:
+    async def slid(kind: str, t: object, w: object, n: object, big: object, text: str) -> tuple[Any, str]:
         try:
-            return await within(slide, kind, t, w, length(n, big), typed)
+            found, out = await within(slide, kind, t, w, length(n, big), text)
+            return gr.skip() if found == text else found, out  # somebody may have typed on meanwhile
         except ValueError as error:
-            return typed, show.fault(error)
+            return gr.skip(), show.fault(error)
 
     async def typed_in(kind: str, t: object, w: object, n: object, big: object, text: str) -> tuple[Any, str]:
         try:

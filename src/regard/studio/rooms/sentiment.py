@@ -23,11 +23,13 @@ gr: Any = need("gradio", "studio")
 STEPS = 8  # of the integrated gradient
 WORDS = 24  # that are left out in turn
 KEPT = 6  # verdicts that are remembered
+# Judged right by the model that ships, as a test checks.
 EXAMPLES = (
-    "The plot is far from dull and the acting never disappoints.",
-    "A promising start, but the ending is not good at all.",
-    "I expected little, and got a wonderful film.",
+    ("I expected little, and got a wonderful film.", "positive"),
+    ("It starts well, but the ending is awful.", "negative"),
+    ("A warm, funny film, and the best thing I saw all year.", "positive"),
 )
+FIRST = EXAMPLES[0][0]
 
 
 @dataclass(frozen=True)
@@ -114,17 +116,19 @@ def build(shelf: Shelf) -> None:
         return
     first = favourite(names, DEFAULT)
     run = shelf.open(first, "texts")
-    past = gr.State(remember((), run, EXAMPLES[0]))
+    past = gr.State(remember((), run, FIRST))
     with gr.Row(elem_classes="bar-row"):
         name = gr.Dropdown(names, value=first, label="model", min_width=200, elem_id="sentiment-model")
-        example = gr.Dropdown(list(EXAMPLES), value=EXAMPLES[0], label="an example", min_width=260, scale=2)
-    text = gr.Textbox(EXAMPLES[0], label="text", lines=3, max_lines=10, elem_id="review")
+        example = gr.Dropdown(
+            [text for text, _ in EXAMPLES], value=FIRST, label="an example", min_width=260, scale=2
+        )
+    text = gr.Textbox(FIRST, label="text", lines=3, max_lines=10, elem_id="review")
     with gr.Row(equal_height=False):
         with gr.Column(scale=3, min_width=300):
-            result = gr.HTML(answer(run, EXAMPLES[0]), elem_id="verdict")
+            result = gr.HTML(answer(run, FIRST), elem_id="verdict")
         with gr.Column(scale=2, min_width=300):
             tried = gr.HTML(history(past.value), elem_id="tried")
-            fewer = gr.HTML(without(run, EXAMPLES[0]), elem_id="fewer")
+            fewer = gr.HTML(without(run, FIRST), elem_id="fewer")
 
     def judge(name: str, text: str, past: tuple[Verdict, ...]) -> tuple[str, Any, Any]:
         try:

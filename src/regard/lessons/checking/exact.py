@@ -1,0 +1,107 @@
+"""An answer that is a number or an expression: equal to the truth at every point, or a counter-example."""
+
+from __future__ import annotations
+
+import time
+
+from regard.lessons.checking import growth
+from regard.lessons.checking.diagnosis import Failure, diagnosed, explained, near_miss
+from regard.lessons.checking.evaluate import UndefinedError, ZeroDivisorError, agree, same, shown
+from regard.lessons.checking.exercise import Exercise, Values
+from regard.lessons.checking.expression import Node, Written, names
+from regard.lessons.checking.symbolic import identical
+from regard.lessons.checking.verdict import Finding
+
+SECONDS = 5.0  # for one answer
+
+
+def find(exercise: Exercise, answer: Written) -> Finding:
+    """The finding on an answer to a question for a number."""
+    if answer.growth:
+        return _only_growth(exercise, answer)
+    node, until = answer.node, time.monotonic() + SECONDS
+    holes: list[Values] = []
+    tried = 0
+    for at, true in exercise.inside:
+        try:
+            equal = same(node, true, at)
+        except ZeroDivisorError:
+            holes.append(at)
+            continue
+        except UndefinedError:
+            equal = False
+        if not equal:
+            return _wrong(exercise, node, at, true, until)
+        tried += 1
+        if time.monotonic() > until:
+            break
+    if len(holes) > tried:
+        at = holes[0]
+        return Finding(False, f"wrong: {_at(at)}it has no value (a division by zero)")
+    known = identical(node, exercise.truth())
+    if known is False:
+        return Finding(False, f"wrong: equal at the {tried} points tried, and still another function")
+    gap = [f"at {where(holes[0])} yours divides by zero and has no value"] if holes else []
+    return Finding(True, _right(exercise, tried, bool(known)), (*_outside(exercise, node, until), *gap))
+
+
+def _right(exercise: Exercise, tried: int, known: bool) -> str:
+    if not exercise.letters:
+        return "right"
+    proof = ", and the same function" if known else ""
+    return f"right on the domain ({exercise.domain.says}): equal at {tried} points{proof}"
+
+
+def _wrong(exercise: Exercise, node: Node, at: Values, true: Node, until: float) -> Finding:
+    failure = Failure(node, at, true, until)
+    for other in exercise.accepted:
+        formula = exercise.node(other.formula)
+        if failure.fits(formula, ((at, formula) for at, _ in exercise.inside)):
+            return Finding(True, f"right: {other.remark}")
+    gives = shown(node, at)
+    used = names(node) | names(exercise.truth())
+    some = {letter: value for letter, value in at.items() if letter in used} if len(at) > 4 else at
+    says = f"wrong: {_at(some)}it gives {gives}, the truth is {shown(true, at)}"
+    if not exercise.letters:
+        says = f"wrong: {gives} is not it"
+    mistake = diagnosed(exercise, failure, exercise.mistakes, exercise.inside)
+    more = explained(mistake) if mistake else near_miss(exercise, failure)
+    return Finding(False, says, (more,) if more else (), mistake)
+
+
+def _outside(exercise: Exercise, node: Node, until: float) -> list[str]:
+    """What becomes of a right answer where the condition fails."""
+    if not exercise.domain.points(False):
+        return []
+    out = [f"outside: {exercise.outside}"] if exercise.outside else []
+    if not exercise.beyond_it:
+        return out
+    for at, true in exercise.beyond_it:
+        if time.monotonic() > until:
+            break
+        if not agree(node, [(at, true)], until):
+            numbers = f"at {where(at)} it gives {shown(node, at)}, the truth is {shown(true, at)}"
+            failure = Failure(node, at, true, until)
+            mistake = diagnosed(exercise, failure, exercise.beyond, exercise.beyond_it)
+            return [*out, f"yours does not hold there: {numbers}", *([explained(mistake)] if mistake else [])]
+    return [*out, "yours holds there too"]
+
+
+def _only_growth(exercise: Exercise, answer: Written) -> Finding:
+    says = "the question asks for the number itself, not for its growth"
+    try:
+        given, true = growth.terms(answer.node), growth.terms(exercise.truth())
+    except ValueError:
+        return Finding(False, says)
+    directions = growth.ways(set(exercise.letters))
+    right = growth.included(given, true, directions) and growth.included(true, given, directions)
+    return Finding(False, says, (f"as a growth it would be {'right' if right else 'wrong too'}",))
+
+
+def where(at: Values) -> str:
+    """A point in words."""
+    return ", ".join(f"{letter} = {value}".replace("-", "−") for letter, value in at.items())
+
+
+def _at(at: Values) -> str:
+    return f"at {where(at)} " if at else ""
