@@ -8,6 +8,7 @@ import pytest
 from regard.cli.main import main
 from regard.data import Reviews
 from regard.data.sets import EMBEDDED
+from regard.files import unfinished, write
 from regard.train import AdamW, Stopped, environment, evaluate, read_recipe, train
 from regard.train.lock import held
 from regard.train.steps import Step
@@ -281,7 +282,10 @@ def test_a_first_stage_that_is_not_as_it_was_left(tmp_path, monkeypatch, capsys)
     with pytest.raises(ValueError, match=r"before/model/task\.json is damaged"):
         train(small.two_stages(), tmp_path, device="cpu", resume=True)
     model.write_text(text)
+    (tmp_path / "before" / ".lock").write_text("{}")  # what a kill at the very end of the stage leaves
+    write(unfinished(tmp_path / "before" / "summary.json"), b"half")
     train(small.two_stages(), tmp_path, device="cpu", resume=True)
+    assert [path.name for path in (tmp_path / "before").glob(".*")] == []
     assert "before/metrics.jsonl: line 2 is damaged" in capsys.readouterr().out
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from regard.files import check_all, find_folder, tidy
+from regard.files import check_all, tidy
 from regard.train import saving
 from regard.train.branch import branch, located
 from regard.train.changes import recipe_digest
@@ -137,8 +137,7 @@ def _opened(
         raise ValueError(f"there is no run to resume in {folder}: it has no {RECIPE}")
     folder.mkdir(parents=True, exist_ok=True)
     stack.enter_context(held(folder))
-    tidy(folder)
-    tidy(folder / CHECKPOINTS)
+    _tidied(folder)
     if goes_on(folder, recipe, resume):
         return True, {}, []
     first = None if origin is None else located(origin)[1].name
@@ -147,6 +146,11 @@ def _opened(
     if origin is not None:
         return True, {"from": branch(origin, folder, recipe)}, []
     return False, {}, _noted(recipe, where)
+
+
+def _tidied(folder: Path) -> None:
+    tidy(folder)
+    tidy(folder / CHECKPOINTS)
 
 
 def _noted(recipe: Recipe, where: Where, over: bool = False, **more: Any) -> list[str]:
@@ -167,7 +171,9 @@ def _first(recipe: Recipe, where: Where, on: bool) -> list[str]:
     def looked_at() -> list[str] | None:
         if not (first / SUMMARY).exists():
             return None
-        check_all(find_folder(first / MODEL))
+        with held(first):  # what a kill at its very end left there goes
+            _tidied(first)
+            check_all(first / MODEL)
         return [f"{BEFORE}/metrics.jsonl: line {line} is damaged" for line in damaged_rows(first)]
 
     said = where.team.led(looked_at)
