@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from regard.files import tidy
+from regard.files import check_all, tidy
 from regard.train import saving
 from regard.train.branch import branch, located
 from regard.train.changes import recipe_digest
@@ -22,6 +22,7 @@ from regard.train.faults import Stopped, out_of_memory
 from regard.train.folder import BEFORE, CHECKPOINTS, MODEL, RECIPE, SUMMARY, goes_on, write_recipe
 from regard.train.lock import held
 from regard.train.loop import Result, Training
+from regard.train.metrics import damaged_rows
 from regard.train.progress import progress
 from regard.train.recipe import Recipe
 from regard.train.switches import chosen_device, switched
@@ -99,14 +100,13 @@ def _let_go(team: Team) -> Iterator[None]:
 def _run(recipe: Recipe, where: Where, resume: bool | str, origin: str | Path | None = None) -> Result:
     """One stage in its folder, which is this process's alone until the end."""
     team = replace(where.team, sharding=recipe.sharding)
-    if recipe.batch % (recipe.accumulate * team.world):
-        raise ValueError(
-            f"batch must be divisible by accumulate × processes, got batch={recipe.batch}, "
-            f"accumulate={recipe.accumulate}, processes={team.world}"
-        )
     with ExitStack() as stack:
+        team.together(lambda: _check_parts(recipe, team.world))
         on, more, said = team.led(lambda: _opened(stack, recipe, where, resume, origin))
-        task = recipe.task if recipe.before is None else _after_first(recipe, where, on)
+        task = recipe.task
+        if recipe.before is not None:
+            said += _first(recipe.before, where, on)
+            task = replace(task, start=str(where.folder / BEFORE / MODEL))
         stack.enter_context(switched(recipe, where.device))
         bar = progress(recipe.name, quiet=where.quiet)
         stack.callback(bar.close)
@@ -115,9 +115,17 @@ def _run(recipe: Recipe, where: Where, resume: bool | str, origin: str | Path | 
         if on:
             saving.restore(run)
             said += team.led(lambda: _noted(recipe, where, over=run.over(), **more))
-        for line in said:
-            bar.say(line)
+        for line in said if team.leads else ():
+            bar.warn(line)
         return run.run()
+
+
+def _check_parts(recipe: Recipe, world: int) -> None:
+    if recipe.batch % (recipe.accumulate * world):
+        raise ValueError(
+            f"batch must be divisible by accumulate × processes, got batch={recipe.batch}, "
+            f"accumulate={recipe.accumulate}, processes={world}"
+        )
 
 
 def _opened(
@@ -129,8 +137,7 @@ def _opened(
         raise ValueError(f"there is no run to resume in {folder}: it has no {RECIPE}")
     folder.mkdir(parents=True, exist_ok=True)
     stack.enter_context(held(folder))
-    tidy(folder)
-    tidy(folder / CHECKPOINTS)
+    _tidied(folder)
     if goes_on(folder, recipe, resume):
         return True, {}, []
     first = None if origin is None else located(origin)[1].name
@@ -139,6 +146,11 @@ def _opened(
     if origin is not None:
         return True, {"from": branch(origin, folder, recipe)}, []
     return False, {}, _noted(recipe, where)
+
+
+def _tidied(folder: Path) -> None:
+    tidy(folder)
+    tidy(folder / CHECKPOINTS)
 
 
 def _noted(recipe: Recipe, where: Where, over: bool = False, **more: Any) -> list[str]:
@@ -152,10 +164,19 @@ def _noted(recipe: Recipe, where: Where, over: bool = False, **more: Any) -> lis
     return said
 
 
-def _after_first(recipe: Recipe, where: Where, on: bool) -> Any:
-    """Train what comes first, unless that is done, and give the task that starts from its model."""
-    assert recipe.before is not None
+def _first(recipe: Recipe, where: Where, on: bool) -> list[str]:
+    """Train what comes first, unless that is done; then say what of it is not as it was left."""
     first = where.folder / BEFORE
-    if not where.team.led((first / SUMMARY).exists):
-        _run(recipe.before, replace(where, folder=first), "auto" if on else False)
-    return replace(recipe.task, start=str(first / MODEL))
+
+    def looked_at() -> list[str] | None:
+        if not (first / SUMMARY).exists():
+            return None
+        with held(first):  # what a kill at its very end left there goes
+            _tidied(first)
+            check_all(first / MODEL)
+        return [f"{BEFORE}/metrics.jsonl: line {line} is damaged" for line in damaged_rows(first)]
+
+    said = where.team.led(looked_at)
+    if said is None:
+        _run(recipe, replace(where, folder=first), "auto" if on else False)
+    return said or []
