@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from traceback import clear_frames
@@ -17,7 +17,7 @@ from regard.train.branch import branch, located
 from regard.train.changes import recipe_digest
 from regard.train.checkpoint import numbered
 from regard.train.distributed import Team, join, lost
-from regard.train.environment import add_start, environment
+from regard.train.environment import ENVIRONMENT, add_start, environment
 from regard.train.faults import Stopped, out_of_memory
 from regard.train.folder import BEFORE, CHECKPOINTS, MODEL, RECIPE, SUMMARY, goes_on, write_recipe
 from regard.train.lock import held
@@ -104,14 +104,15 @@ def _run(recipe: Recipe, where: Where, resume: bool | str, origin: str | Path | 
         team.together(lambda: _check_parts(recipe, team.world))
         on, more, said = team.led(lambda: _opened(stack, recipe, where, resume, origin))
         task = recipe.task
-        if recipe.before is not None:
-            said += _first(recipe.before, where, on)
-            task = replace(task, start=str(where.folder / BEFORE / MODEL))
-        stack.enter_context(switched(recipe, where.device))
-        bar = progress(recipe.name, quiet=where.quiet)
-        stack.callback(bar.close)
-        setting = Setting(where.device, recipe.seed, where.data_dir, recipe.overfit)
-        run = Training(replace(recipe, before=None, task=task), recipe, where.folder, setting, team, bar)
+        with nullcontext() if on else _or_nothing(where):
+            if recipe.before is not None:
+                said += _first(recipe.before, where, on)
+                task = replace(task, start=str(where.folder / BEFORE / MODEL))
+            stack.enter_context(switched(recipe, where.device))
+            bar = progress(recipe.name, quiet=where.quiet)
+            stack.callback(bar.close)
+            setting = Setting(where.device, recipe.seed, where.data_dir, recipe.overfit)
+            run = Training(replace(recipe, before=None, task=task), recipe, where.folder, setting, team, bar)
         if on:
             saving.restore(run)
             said += team.led(lambda: _noted(recipe, where, over=run.over(), **more))
@@ -135,7 +136,7 @@ def _opened(
     folder = where.folder
     if resume is True and not folder.is_dir():
         raise ValueError(f"there is no run to resume in {folder}: it has no {RECIPE}")
-    folder.mkdir(parents=True, exist_ok=True)
+    stack.enter_context(_made(folder))
     stack.enter_context(held(folder))
     _tidied(folder)
     if goes_on(folder, recipe, resume):
@@ -146,6 +147,32 @@ def _opened(
     if origin is not None:
         return True, {"from": branch(origin, folder, recipe)}, []
     return False, {}, _noted(recipe, where)
+
+
+@contextmanager
+def _made(folder: Path) -> Iterator[None]:
+    """A run's folder, with those above it; what was made for it goes again where it ends up empty."""
+    made = [path for path in (folder, *folder.parents) if not path.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+    finally:
+        for path in made:
+            with suppress(OSError):  # there is something in it
+                path.rmdir()
+
+
+@contextmanager
+def _or_nothing(where: Where) -> Iterator[None]:
+    """Where a run cannot begin, for want of its data say, take back what was written for it and no more."""
+    try:
+        yield
+    except BaseException:
+        more = (CHECKPOINTS, MODEL, BEFORE, SUMMARY)  # of a first stage that came further, or an older run
+        if where.team.leads and not any((where.folder / name).exists() for name in more):
+            for name in (RECIPE, ENVIRONMENT):
+                (where.folder / name).unlink(missing_ok=True)
+        raise
 
 
 def _tidied(folder: Path) -> None:
