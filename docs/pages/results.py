@@ -153,7 +153,8 @@ def config_of(found: Found) -> Any:
     if "model" in found:
         kind, _ = MODELS[found["model"]["model"]]
         configs.insert(0, build(kind, found["model"]["config"]))
-    return next((one for one in configs if priced(one, 1).parameters == found["parameters"]), None)
+    known = (one for one in configs if getattr(one, "vocab", 0) is not None)  # None: the data decided
+    return next((one for one in known if priced(one, 1).parameters == found["parameters"]), None)
 
 
 def flops(found: Found, tokens: int | None = None, per: int = 1) -> str:

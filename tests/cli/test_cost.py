@@ -6,7 +6,7 @@ from regard import recipes
 from regard.cli import main as command
 from regard.cli.cost import cost
 from regard.cost import price
-from regard.cost.presets import PRESETS, preset
+from regard.models.presets import PRESETS, preset
 
 if not any(one.callback is cost for one in command.app.registered_commands):
     command.app.command()(cost)
@@ -106,10 +106,10 @@ def test_compare(tmp_path, monkeypatch, capsys):
     import torch
     from torch import nn
 
-    from regard.cost import peers, standard
+    from regard.cost.compare import counters, models
 
-    found = [peers.compare("layer", nn.Linear(3, 3), torch.zeros(2, 3))]
-    monkeypatch.setattr(standard, "comparisons", lambda: found)
+    found = [counters.compare("layer", nn.Linear(3, 3), torch.zeros(2, 3))]
+    monkeypatch.setattr(models, "comparisons", lambda: found)
     assert main(["cost", "--compare", "--out", str(tmp_path / "t.md")]) == 0
     assert "## layer" in (tmp_path / "t.md").read_text()
     assert main(["cost", "--compare", "--json"]) == 0

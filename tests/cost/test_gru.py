@@ -8,9 +8,9 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence
 
 from regard.cost import executed, price
-from regard.cost.presets import preset
 from regard.layers import PreNorm, Rotary
 from regard.models import BERTGRUConfig, BERTGRUSentiment, EncoderConfig, GRUClassifier, GRUConfig
+from regard.models.presets import preset
 from tests.cost.agreeing import FORWARD, agree, counts, tokens
 
 SEGMENTS = torch.tensor([[0, 0, 0, 0, 0, -1, -1], [0] * 7, [-1, -1, 0, 0, -1, 0, 0]])

@@ -3,8 +3,8 @@ import json
 import pytest
 
 from regard.cost import price
-from regard.cost.huggingface import read_config, read_file
-from regard.cost.presets import preset
+from regard.models.huggingface_config import read_config, read_file
+from regard.models.presets import preset
 from regard.pattern import Causal, Strided
 
 GPT2 = {"model_type": "gpt2", "vocab_size": 50257, "n_positions": 1024, "n_layer": 12, "n_embd": 768,

@@ -14,9 +14,9 @@ from regard.cost import (
     RNNShape,
     price,
 )
+from regard.cost.pair_counts import all_take_part, counted, pair_counts, segmented
 from regard.cost.setting import Setting
-from regard.cost.sight import all_take_part, counted, segmented, sight
-from regard.layers import Rotary, SwiGLU
+from regard.layers import Rotary
 from regard.models import ConvNetConfig, GPTConfig, ViTConfig
 from regard.pattern import Axial, Causal, Full, Global, Strided, Windowed
 
@@ -139,7 +139,7 @@ def test_queries_and_keys_that_take_part(pattern):
 def test_segments_count_pairs_inside():
     segments = torch.tensor([[0, 0, 1, -1], [-1, 2, 2, 2]])
     assert segmented(Causal(), segments, 4).pairs == 3 + 1 + 6
-    assert sight(Setting(batch=2, segments=segments), Causal(), 4).queries == 6
+    assert pair_counts(Setting(batch=2, segments=segments), Causal(), 4).queries == 6
     assert all_take_part(Causal() & Strided(back=1))
 
 
@@ -150,7 +150,7 @@ def test_segments_count_pairs_inside():
         (lambda: price(GPT2, tokens=-1), "tokens must be at least 1, got tokens=-1"),
         (lambda: price(GPT2, tokens=8, batch=0), "batch must be at least 1"),
         (lambda: price(GPT2, tokens=1.5), "tokens must be an integer"),
-        (lambda: price("gpt2", tokens=8), "there is a rule for GPTConfig"),
+        (lambda: price("gpt2", tokens=8), "there is a rule for configs"),
         (lambda: price(torch.nn.LSTM(2, 3), tokens=8), "there is a rule for"),
         (lambda: price(GPT2, tokens=8, training=True, decode=True), "exclude each other"),
         (lambda: price(ViTConfig(image=8, patch=4), decode=True), "decode is for models that write"),
@@ -177,7 +177,7 @@ def test_what_is_refused(ask, message):
 def test_a_gated_feedforward_has_three_matrices():
     from regard.cost import FeedForwardShape
 
-    assert price(FeedForwardShape(width=96, part=SwiGLU()), tokens=1).parameters == 3 * 96 * 256
+    assert price(FeedForwardShape(width=96, gated=True), tokens=1).parameters == 3 * 96 * 256
 
 
 def test_more_tokens_than_learned_positions_are_priced_with_a_notice():

@@ -1,10 +1,11 @@
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 
 from regard.cost import Cost, price
-from regard.cost.presets import PRESETS, preset
-from regard.cost.result import COUNTS, changed, together
+from regard.cost.result import COUNTS, tree
+from regard.models.presets import PRESETS, preset
 
 LAYER = Cost(parameters=12, multiplies=6, adds=3, pairs=2, depth=1, other={"gelu": 4})
 
@@ -21,8 +22,8 @@ def test_costs_add_and_scale():
 
 
 def test_what_nobody_measured_stays_unknown():
-    assert (changed(LAYER, parameters=None) + LAYER).parameters is None
-    assert (changed(LAYER, parameters=None) * 2).parameters is None
+    assert (replace(LAYER, parameters=None) + LAYER).parameters is None
+    assert (replace(LAYER, parameters=None) * 2).parameters is None
 
 
 def test_costs_compare():
@@ -51,7 +52,7 @@ def test_a_tree_sums_to_its_whole():
 
 
 def test_parts_without_cost_are_not_shown():
-    assert [name for name, _ in together(a=LAYER, b=Cost()).parts] == ["a"]
+    assert [name for name, _ in tree([("a", LAYER), ("b", Cost())]).parts] == ["a"]
 
 
 def test_as_dict_is_plain():

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from regard.layers import Alibi, Attention, Cache, LayerCache, Rotary
-from regard.models.gpt import causal
+from regard.layers.stack import causal
 from regard.pattern import (
     Axial,
     Blocks,

@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from regard.cost import price
-from regard.cost.presets import preset
 from regard.data import load
+from regard.models.presets import preset
 from regard.pattern import parse
 from regard.probe.colours import png
 from regard.train import load_run

@@ -68,7 +68,7 @@ def language(**changes: object) -> Recipe:
         name="small-language",
         task=Language(
             data="play",
-            model=GPTConfig(vocab=1, context=16, depth=1, width=16, heads=2),
+            model=GPTConfig(vocab=None, context=16, depth=1, width=16, heads=2),
             tokens=Characters(),
             validation=0.005,
             sample=10,
@@ -88,7 +88,7 @@ def texts(**changes: object) -> Recipe:
         task=ClassifyTexts(
             data=FEW,
             model=EncoderConfig(
-                vocab=1, context=24, depth=1, width=16, heads=2, block=PreNorm(), pool="mean", dropout=0.1
+                vocab=None, context=24, depth=1, width=16, heads=2, block=PreNorm(), pool="mean", dropout=0.1
             ),
             tokens=Words(),
             validation=0.2,
@@ -107,7 +107,7 @@ def masked(**changes: object) -> Recipe:
         name="small-masked",
         task=MaskedText(
             data=FEW,
-            model=EncoderConfig(vocab=1, context=16, depth=1, width=16, heads=2, block=PreNorm()),
+            model=EncoderConfig(vocab=None, context=16, depth=1, width=16, heads=2, block=PreNorm()),
             tokens=BytePairs(300),
             validation=0.1,
         ),

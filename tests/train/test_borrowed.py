@@ -85,9 +85,9 @@ def test_a_folder_with_words_alone(bert, tmp_path, lower):
 @pytest.mark.parametrize(
     ("model", "begins"),
     [
-        (GRUConfig(vocab=1, context=24, width=8, hidden=6, dropout=0.2), False),
-        (BERTGRUConfig(bert=EncoderConfig(vocab=1, context=24), hidden=6, layers=2), True),
-        (EncoderConfig(vocab=1, context=24, pool="mean", dropout=0.1), True),
+        (GRUConfig(vocab=None, context=24, width=8, hidden=6, dropout=0.2), False),
+        (BERTGRUConfig(bert=EncoderConfig(vocab=None, context=24), hidden=6, layers=2), True),
+        (EncoderConfig(vocab=None, context=24, pool="mean", dropout=0.1), True),
     ],
     ids=lambda one: type(one).__name__,
 )
@@ -106,8 +106,8 @@ def test_it_trains_and_is_used_again(model, begins, bert, tmp_path):
 
 @pytest.mark.parametrize("kind", ["gru", "bert-gru"])
 def test_gone_on_from_an_older_checkpoint_is_the_same_run(kind, bert, tmp_path):
-    gru = GRUConfig(vocab=1, context=24, width=8, hidden=6, layers=2, dropout=0.2)
-    on_bert = BERTGRUConfig(bert=EncoderConfig(vocab=1, context=24), hidden=6, layers=2)
+    gru = GRUConfig(vocab=None, context=24, width=8, hidden=6, layers=2, dropout=0.2)
+    on_bert = BERTGRUConfig(bert=EncoderConfig(vocab=None, context=24), hidden=6, layers=2)
     value = recipe(gru) if kind == "gru" else recipe(on_bert, bert)
     value = replace(value, steps=6, save_every=3, validate_every=6, keep=2)
     train(value, tmp_path / "whole", quiet=True, device="cpu")
@@ -118,7 +118,7 @@ def test_gone_on_from_an_older_checkpoint_is_the_same_run(kind, bert, tmp_path):
 
 
 def test_a_gru_learns_texts_by_heart(tmp_path):
-    gru = GRUConfig(vocab=1, context=24, width=16, hidden=16)
+    gru = GRUConfig(vocab=None, context=24, width=16, hidden=16)
     value = recipe(gru, steps=200, overfit=16, optimizer=AdamW(lr=1e-2), batch=16, validate_every=20)
     train(value, tmp_path, quiet=True, device="cpu")
     assert load_run(tmp_path).description["scores"]["accuracy"] == 1.0
@@ -127,8 +127,8 @@ def test_a_gru_learns_texts_by_heart(tmp_path):
 @pytest.mark.parametrize(
     ("model", "begins", "message"),
     [
-        (BERTGRUConfig(bert=EncoderConfig(vocab=1, context=24)), False, "start must name the BERT"),
-        (GRUConfig(vocab=1, context=24), True, "start holds Encoder, with which no GRUConfig begins"),
+        (BERTGRUConfig(bert=EncoderConfig(vocab=None, context=24)), False, "start must name the BERT"),
+        (GRUConfig(vocab=None, context=24), True, "start holds Encoder, with which no GRUConfig begins"),
     ],
 )
 def test_what_does_not_go_together(model, begins, message, bert, tmp_path):

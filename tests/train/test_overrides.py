@@ -72,6 +72,14 @@ def test_a_recipe_is_written_and_read_back(kind):
     assert from_data(to_data(recipe)) == recipe
 
 
+def test_an_open_vocabulary_was_written_as_1():
+    recipe = small.language()
+    data = to_data(recipe)
+    assert recipe.task.model.vocab is data["task"]["model"]["vocab"] is None
+    data["task"]["model"]["vocab"] = 1
+    assert from_data(data) == recipe
+
+
 def test_a_recipe_of_other_parts_cannot_be_read():
     with pytest.raises(ValueError, match="no part is called 'Evil'"):
         from_data({"part": "Evil"})

@@ -103,7 +103,7 @@ def test_texts_and_what_predicting_them_says(tmp_path):
 def test_hidden_tokens_and_going_on_from_them(tmp_path):
     value = MaskedText(
         data="verdicts",
-        model=EncoderConfig(vocab=1, context=16, depth=1, width=16, heads=2),
+        model=EncoderConfig(vocab=None, context=16, depth=1, width=16, heads=2),
         tokens=BytePairs(300),
         share=0.25,
         validation=0.01,
@@ -213,7 +213,7 @@ def test_texts_are_read_without_html_and_in_small_letters():
 
 
 def test_pretraining_on_the_labelled_texts_alone():
-    model = EncoderConfig(vocab=1, context=16, depth=1, width=16, heads=2)
+    model = EncoderConfig(vocab=None, context=16, depth=1, width=16, heads=2)
     few = MaskedText(data="verdicts", model=model, tokens=BytePairs(300), unlabelled=False)
     many = replace(few, unlabelled=True)
     counts = [len(spec.build(Setting(CPU, 0)).windows.tokens) for spec in (few, many)]

@@ -16,12 +16,13 @@ from rich.text import Text
 
 from regard.cli.options import AsJson, length, print_json
 from regard.cost import CONVENTIONS, AttentionShape, Cost, price, report
-from regard.cost.huggingface import DecoderShape, read_config
-from regard.cost.presets import PRESETS, preset
 from regard.cost.sweep import CURVES, figure, overtakings, sweep
 from regard.models import GridCompletionConfig
 from regard.models.files import MODELS
+from regard.models.huggingface_config import read_config
+from regard.models.huggingface_shapes import DecoderShape
 from regard.models.parts import build
+from regard.models.presets import PRESETS, preset
 from regard.pattern import parse
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16, "int8": torch.int8}
@@ -179,13 +180,16 @@ def from_recipe(recipe: Any, words: str) -> tuple[Any, str]:
     config: Any = getattr(recipe.task, "model", None)
     if config is None:
         raise ValueError(f"{words} names no model to price")
+    unset = hasattr(config, "vocab") and config.vocab is None
+    size = getattr(getattr(recipe.task, "tokens", None), "vocab", None)
+    if unset:
+        config = replace(config, vocab=1 if size is None else size)
     if type(config) not in {kind for kind, _ in MODELS.values()}:
         with torch.device("meta"):
             return config.build(), words
-    size = getattr(getattr(recipe.task, "tokens", None), "vocab", None)
-    if getattr(config, "vocab", None) == 1:
-        if size is not None:
-            return replace(config, vocab=size), f"{words}, vocabulary {size:,}"
+    if unset and size is not None:
+        words += f", vocabulary {size:,}"
+    elif unset:
         words += ", with a vocabulary of 1: the data decides on it, --set vocab=… gives one"
     return config, words
 
@@ -269,7 +273,7 @@ def _table() -> Table:
 
 
 def _compare(out: Path | None, as_json: bool) -> None:
-    from regard.cost.standard import comparisons, markdown
+    from regard.cost.compare.models import comparisons, markdown
 
     found = comparisons()
     if out is not None:

@@ -46,7 +46,7 @@ def language(shop: Workshop) -> Section:
     )  # fmt: skip
     shop.bills[RECIPE] = trained, bill
     scores = trained.result.scores
-    bits, guess = scores["bits_per_character"], math.log2(model.config.vocab)
+    bits, guess = scores["bits_per_character"], math.log2(model.config.vocab_size)
     copied = max((longest_copy(text, corpus.text) for text in after), key=len)
     intro = (
         f"A GPT of {cost.parameters:,} parameters reads “play”, a comedy of {len(corpus.text):,} characters "
@@ -55,7 +55,7 @@ def language(shop: Workshop) -> Section:
     )
     found = (
         f"On the last part of the play, which it never saw, it needs {bits:.2f} bits for a character; "
-        f"guessing blindly among its {model.config.vocab} tokens would take {guess:.2f}."
+        f"guessing blindly among its {model.config.vocab_size} tokens would take {guess:.2f}."
     )
     copy = f"The longest stretch above that stands in the play word for word: “{one_line(copied)}”."
     cards = "\n".join(

@@ -10,9 +10,9 @@ from regard.cli.page import Section, listed, percent, table
 from regard.cli.tour_runs import short
 from regard.cost import price
 from regard.cost.formulas import written
-from regard.cost.presets import PRESETS
 from regard.cost.report import about
 from regard.cost.result import Cost
+from regard.models.presets import PRESETS
 
 TOKENS = 1024
 

@@ -4,18 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from regard.cost.dense import kept, product, product_gradient
-from regard.cost.result import Cost, Number
+from regard.cost.dense import kept, product, product_gradient, weights
+from regard.cost.pair_counts import PairCounts, keys_held, pair_counts
+from regard.cost.result import Cost
 from regard.cost.setting import Setting, less_one
-from regard.cost.sight import Sight
+from regard.layers.attention_shapes import (
+    LinearMixShape,
+    PooledAttentionShape,
+    SoftmaxShape,
+    WeightlessShape,
+)
+from regard.layers.letters import Number, is_letter
+from regard.layers.stack import causal
 
 
 def attention(
-    seen: Sight, heads: Number, width: Number, value_width: Number, *, scaled: bool, biased: bool
+    seen: PairCounts, heads: Number, width: Number, value_width: Number, *, scaled: bool, biased: bool
 ) -> Cost:
     """Scores, softmax and weighted sums of all heads; `seen` is of one head over the batch.
 
-    >>> cost = attention(Sight(pairs=10, queries=4, keys=4), 2, 8, 8, scaled=True, biased=False)
+    >>> cost = attention(PairCounts(pairs=10, queries=4, keys=4), 2, 8, 8, scaled=True, biased=False)
     >>> cost.multiplies, cost.adds, cost.pairs
     (340, 236, 20)
     """
@@ -34,7 +42,7 @@ def attention(
 
 
 def attention_gradient(
-    seen: Sight, heads: Number, groups: Number, width: Number, value_width: Number, *, scaled: bool
+    seen: PairCounts, heads: Number, groups: Number, width: Number, value_width: Number, *, scaled: bool
 ) -> Cost:
     """Four products: of the weights, of the values, of the queries, of the keys; nothing is recomputed."""
     pairs, D, E = heads * seen.pairs, width, value_width
@@ -82,19 +90,52 @@ def linear_attention_gradient(
     )
 
 
-def weightless(s: Setting, n: Number, width: Number, scaled: bool) -> Cost:
+def softmax_mix(shape: SoftmaxShape, s: Setting) -> Cost:
+    """Scores, weights and weighted sums over a pattern; the keys and values that a cache holds and reads."""
+    n, H, G, D = s.need_tokens(), shape.heads, shape.kv_heads, shape.head_width
+    seen = pair_counts(s, shape.pattern, n)
+    scaled = is_letter(D) or D != 1
+    mix = attention(seen, H, D, D, scaled=scaled, biased=shape.biased)
+    mix += kept(s, s.batch * n * H * D) + Cost(depth=1)
+    if shape.cached and causal(shape.pattern) == shape.pattern:
+        row = G * 2 * D * s.each
+        held = s.batch * keys_held(shape.pattern, n) * row
+        mix += Cost(cache_bytes=held, moved_bytes=seen.pairs * row if s.decode else 0)
+    return mix + attention_gradient(seen, H, G, D, D, scaled=scaled) if s.training else mix
+
+
+def linear_mix(shape: LinearMixShape, s: Setting) -> Cost:
+    """Linear attention: running sums in place of keys."""
+    n, H, G, D = s.need_tokens(), shape.heads, shape.kv_heads, shape.head_width
+    rows = s.batch * n
+    queries, keys, runs = rows, rows, s.batch
+    if s.segments is not None:
+        queries = keys = int((s.segments >= 0).sum())
+        runs = sum(len(row[row >= 0].unique()) for row in s.segments)
+    sizes = (queries, keys, runs, H, G, D, D)
+    state = s.batch * G * D * (D + 1) * max(s.each, 4)  # never in half precision
+    mix = linear_attention(*sizes) + kept(s, rows * H * D)
+    mix += Cost(depth=1, cache_bytes=state, moved_bytes=2 * n * state if s.decode else 0)
+    if shape.featured:
+        mix += Cost(other={"feature": (H + G) * rows * D})
+    return mix + linear_attention_gradient(*sizes) if s.training else mix
+
+
+def weightless(shape: WeightlessShape, s: Setting) -> Cost:
     """Self-attention with queries = keys = values = x: every pair of n positions."""
+    n, width = s.need_tokens(), shape.width
     products = ((n, width, n, s.batch), (n, n, width, s.batch))
     pairs = s.batch * n**2
-    out = Cost(multiplies=pairs if scaled else 0, other={"softmax": pairs}, depth=1)
+    out = Cost(multiplies=pairs if shape.scale != 1 else 0, other={"softmax": pairs}, depth=1)
     return out + _products(s, products) + kept(s, s.batch * n * width)
 
 
-def pooled(s: Setting, n: Number, width: Number, head: Number, values: Number, plain: bool) -> Cost:
+def pooled(shape: PooledAttentionShape, s: Setting) -> Cost:
     """The course sheet's attention, as written ("plain", n² products) or with the sum taken first."""
-    B = s.batch
+    n, B = s.need_tokens(), s.batch
+    width, head, values = shape.width, shape.head_width, shape.value_width
     products = [(B * n, width, head, 1)]  # queries
-    if plain:
+    if shape.arrangement == "plain":
         products += [(B * n, width, head, 1), (n, head, n, B)]
         summed = B * n * less_one(n)
     else:
@@ -102,7 +143,8 @@ def pooled(s: Setting, n: Number, width: Number, head: Number, values: Number, p
         summed = B * less_one(n) * width
     products += [(B * n, width, values, 1), (1, n, values, B)]
     out = Cost(multiplies=B * n, adds=summed, other={"softmax": B * n}, depth=1)  # scores by 1/√n
-    return out + _products(s, products) + kept(s, B * n * (head + 2 * values))
+    out += _products(s, products) + kept(s, B * n * (head + 2 * values))
+    return out + weights(s, 2 * width * head + width * values)
 
 
 def _products(s: Setting, sizes: Iterable[tuple[Number, Number, Number, Number]]) -> Cost:

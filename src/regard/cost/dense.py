@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from regard.cost.result import Cost, Number
+from regard.cost.result import Cost
 from regard.cost.setting import Setting, less_one
+from regard.layers.image_shapes import ConvolutionShape, PatchShape
+from regard.layers.letters import Number, divides, ratio
+from regard.layers.shapes import LinearShape, TiedShape
+from regard.sharing import output_size
+from regard.sharing.sizes import pair
 
 
 def product(rows: Number, inner: Number, cols: Number, batch: Number = 1) -> Cost:
@@ -33,10 +38,8 @@ def kept(s: Setting, count: Number) -> Cost:
     return Cost(activation_bytes=count * s.each)
 
 
-def linear(
-    s: Setting, rows: Number, inputs: Number, outputs: Number, *, bias: bool = True, first: bool = False
-) -> Cost:
-    """Rows of `inputs` numbers to rows of `outputs`; the first layer's inputs need no gradient.
+def linear(s: Setting, rows: Number, inputs: Number, outputs: Number, *, bias: bool = True) -> Cost:
+    """Rows of `inputs` numbers to rows of `outputs`.
 
     >>> linear(Setting(), 5, 3, 4).adds, linear(Setting(), 5, 3, 4).parameters
     (60, 16)
@@ -45,7 +48,7 @@ def linear(
     out += weights(s, inputs * outputs + (outputs if bias else 0))
     if bias:
         out += Cost(adds=rows * outputs)
-    return out + linear_gradient(rows, inputs, outputs, bias, not first) if s.training else out
+    return out + linear_gradient(rows, inputs, outputs, bias, s.inputs_learn) if s.training else out
 
 
 def linear_gradient(rows: Number, inputs: Number, outputs: Number, bias: bool, needs_input: bool) -> Cost:
@@ -56,29 +59,65 @@ def linear_gradient(rows: Number, inputs: Number, outputs: Number, bias: bool, n
     return out + Cost(adds=less_one(rows) * outputs) if bias else out
 
 
-def shared_product(s: Setting, rows: Number, inputs: Number, outputs: Number) -> Cost:
+def linear_layer(shape: LinearShape, s: Setting) -> Cost:
+    """One product."""
+    return linear(s, s.rows, shape.inputs, shape.outputs, bias=shape.bias)
+
+
+def tied_layer(shape: TiedShape, s: Setting) -> Cost:
     """A product with a matrix that is another layer's weight: it is read, not counted again."""
-    size = inputs * outputs * s.each
-    out = product(rows, inputs, outputs) + kept(s, rows * outputs) + Cost(moved_bytes=size)
+    rows, inputs, outputs = s.rows, shape.inputs, shape.outputs
+    out = product(rows, inputs, outputs) + kept(s, rows * outputs)
+    out += Cost(moved_bytes=inputs * outputs * s.each)
     return out + linear_gradient(rows, inputs, outputs, False, True) if s.training else out
 
 
-def convolution(
-    s: Setting,
-    places: Number,
-    taps: Number,
-    outputs: Number,
-    *,
-    inputs: Number,
-    bias: bool = True,
-    first: bool = False,
-) -> Cost:
-    """`outputs` filters of `taps` weights at `places` places of the batch; `inputs` numbers come in."""
-    out = product(places, taps, outputs) + kept(s, places * outputs) + Cost(depth=1)
-    out += weights(s, taps * outputs + (outputs if bias else 0))
-    if bias:
-        out += Cost(adds=places * outputs)
-    return out + convolution_gradient(places, taps, outputs, inputs, bias, not first) if s.training else out
+def patch_layer(shape: PatchShape, s: Setting) -> Cost:
+    """One product over all patches."""
+    grid = patch_grid(s.need_image(), pair("patch", shape.patch, 1))
+    high, wide = pair("patch", shape.patch, 1)
+    return linear(s, s.batch * grid[0] * grid[1], shape.channels * high * wide, shape.width)
+
+
+def patch_grid(image: tuple[Number, Number], patch: tuple[int, int]) -> tuple[Number, Number]:
+    """How many patches (rows, cols) an image has, or a ValueError where they do not tile it."""
+    (rows, cols), (high, wide) = image, patch
+    if not (divides(high, rows) and divides(wide, cols)):
+        raise ValueError(f"patches must tile the image, got image={(rows, cols)}, patch={(high, wide)}")
+    return ratio(rows, high), ratio(cols, wide)
+
+
+def convolution_layer(shape: ConvolutionShape, s: Setting) -> Cost:
+    """One product over all places; of a locally connected layer one product per place of an image."""
+    size = (1, s.need_tokens()) if shape.flat else s.need_image()
+    places, per_filter = _places(shape, size)
+    taps, outputs = shape.inputs * per_filter, shape.outputs
+    rows = s.batch * places
+    out = product(s.batch, taps, outputs, places) if shape.local else product(rows, taps, outputs)
+    out += kept(s, rows * outputs) + Cost(depth=1, adds=rows * outputs if shape.bias else 0)
+    own = places if shape.local else 1
+    out += weights(s, own * (taps * outputs + (outputs if shape.bias else 0)))
+    if not s.training:
+        return out
+    if not shape.local:
+        inputs = s.batch * shape.inputs * size[0] * size[1]
+        return out + convolution_gradient(rows, taps, outputs, inputs, shape.bias, s.inputs_learn)
+    out += product(taps, s.batch, outputs, places)
+    out += product(s.batch, outputs, taps, places) if s.inputs_learn else Cost()
+    return out + Cost(adds=places * less_one(s.batch) * outputs if shape.bias else 0)
+
+
+def _places(shape: ConvolutionShape, size: tuple[Number, Number]) -> tuple[Number, Number]:
+    """(places of a filter in an image, weights of a filter for one channel)."""
+    if shape.padding == "same":
+        high, wide = shape.kernel if isinstance(shape.kernel, tuple) else (shape.kernel, shape.kernel)
+        return size[0] * size[1], high * wide
+    kernel, stride = pair("kernel", shape.kernel, 1), pair("stride", shape.stride, 1)
+    padding = pair("padding", shape.padding, 0)
+    cols = output_size(size[1], kernel[1], stride[1], padding[1])
+    if shape.flat:
+        return cols, kernel[1]
+    return cols * output_size(size[0], kernel[0], stride[0], padding[0]), kernel[0] * kernel[1]
 
 
 def convolution_gradient(
@@ -91,19 +130,3 @@ def convolution_gradient(
         sums = terms - inputs
         out += Cost(multiplies=terms, adds=sums, macs=terms, product_adds=sums)
     return out + Cost(adds=less_one(places) * outputs) if bias else out
-
-
-def locally_connected(
-    s: Setting, places: Number, taps: Number, outputs: Number, *, bias: bool = True, first: bool = False
-) -> Cost:
-    """As a convolution, but each of the `places` of one image has weights of its own."""
-    B = s.batch
-    out = product(B, taps, outputs, batch=places) + kept(s, B * places * outputs) + Cost(depth=1)
-    out += weights(s, places * (taps * outputs + (outputs if bias else 0)))
-    if bias:
-        out += Cost(adds=B * places * outputs)
-    if s.training:
-        out += product(taps, B, outputs, batch=places)
-        out += Cost() if first else product(B, outputs, taps, batch=places)
-        out += Cost(adds=places * less_one(B) * outputs) if bias else Cost()
-    return out

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from regard.cost.dense import kept, linear_gradient, product, weights
-from regard.cost.result import Cost, Number
+from regard.cost.result import Cost
 from regard.cost.setting import Setting, less_one
+from regard.layers.letters import Number
+from regard.layers.recurrent_shapes import GridScanShape, GRUShape, ScanShape
 
 
 def steps(rows: Number, links: Number, inputs: Number, hidden: Number, bias: bool) -> Cost:
@@ -31,35 +33,25 @@ def steps_gradient(
     return out
 
 
-def rnn(
-    s: Setting, T: Number, inputs: Number, hidden: Number, *, activation: str, bias: bool, first: bool = False
-) -> Cost:
+def scan(shape: ScanShape, s: Setting) -> Cost:
     """One recurrence over T steps from no state."""
+    T, inputs, hidden, bias = s.need_tokens(), shape.channels, shape.hidden, shape.bias
     rows, links = s.batch * T, s.batch * less_one(T)
     out = steps(rows, links, inputs, hidden, bias) + kept(s, rows * hidden) + Cost(depth=T)
-    out += activated(activation, rows * hidden)
+    out += activated(shape.activation, rows * hidden)
     out += weights(s, hidden * inputs + hidden**2 + (hidden if bias else 0))
-    return out + steps_gradient(rows, (links,), inputs, hidden, bias, not first) if s.training else out
+    return out + steps_gradient(rows, (links,), inputs, hidden, bias, s.inputs_learn) if s.training else out
 
 
-def grid_rnn(
-    s: Setting,
-    rows: Number,
-    cols: Number,
-    inputs: Number,
-    hidden: Number,
-    *,
-    activation: str,
-    bias: bool,
-    first: bool = False,
-) -> Cost:
+def grid_scan(shape: GridScanShape, s: Setting) -> Cost:
     """One recurrence over a grid: the first row and column have one neighbour less, the corner none."""
+    (rows, cols), inputs, hidden, bias = s.need_image(), shape.channels, shape.hidden, shape.bias
     cells = s.batch * rows * cols
     links = (s.batch * rows * less_one(cols), s.batch * less_one(rows) * cols)  # left, top
     out = steps(cells, sum(links), inputs, hidden, bias)
-    out += kept(s, cells * hidden) + Cost(depth=rows + cols - 1) + activated(activation, cells * hidden)
+    out += kept(s, cells * hidden) + Cost(depth=rows + cols - 1) + activated(shape.activation, cells * hidden)
     out += weights(s, hidden * inputs + 2 * hidden**2 + (hidden if bias else 0))
-    return out + steps_gradient(cells, links, inputs, hidden, bias, not first) if s.training else out
+    return out + steps_gradient(cells, links, inputs, hidden, bias, s.inputs_learn) if s.training else out
 
 
 def gru_steps(rows: Number, links: Number, inputs: Number, hidden: Number, bias: bool = True) -> Cost:
@@ -88,24 +80,15 @@ def gru_gradient(
     return out + Cost(adds=less_one(rows) * 3 * hidden) if bias else out
 
 
-def gru(s: Setting, T: Number, inputs: Number, hidden: Number, *, first: bool = False) -> Cost:
+def gru(shape: GRUShape, s: Setting) -> Cost:
     """One GRU over T steps from no state."""
+    T, inputs, hidden = s.need_tokens(), shape.channels, shape.hidden
     rows, links = s.batch * T, s.batch * less_one(T)
     out = gru_steps(rows, links, inputs, hidden) + kept(s, 4 * rows * hidden) + Cost(depth=T)
     out += weights(s, 3 * hidden * (inputs + hidden + 2))
-    return out + gru_gradient(rows, links, inputs, hidden, True, not first) if s.training else out
+    return out + gru_gradient(rows, links, inputs, hidden, True, s.inputs_learn) if s.training else out
 
 
 def activated(activation: str, count: Number) -> Cost:
     """An elementwise function; the identity is none."""
     return Cost() if activation == "identity" else Cost(other={activation: count})
-
-
-def beside(costs: list[Cost]) -> Cost:
-    """Parts that run at the same time: all counts add up, the depth is one's."""
-    from regard.cost.result import changed
-
-    total = Cost()
-    for cost in costs:
-        total = total + cost
-    return changed(total, depth=costs[0].depth)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from regard.layers.letters import Number
 
 if TYPE_CHECKING:
-    from regard.cost.pricing import Question
+    from sympy import Symbol
 
-Number = Any  # an int, a sympy expression where sizes were left symbolic, None where nobody measured
+    from regard.cost.pricing import Question  # which makes costs: for its type alone
 
 CONVENTIONS = (
     "a sum of k terms is k−1 adds; flops = multiplies + adds; macs are the multiplies of matrix products",
@@ -64,7 +66,7 @@ class Cost:
             return NotImplemented
         counts = {name: _plus(getattr(self, name), getattr(that, name)) for name in COUNTS}
         return Cost(
-            **counts,
+            **counts,  # type: ignore[arg-type]
             other=_merge(self.other, that.other),
             uncounted=_merge(self.uncounted, that.uncounted),
             notices=tuple(dict.fromkeys(self.notices + that.notices)),
@@ -105,7 +107,7 @@ class Cost:
                 for level, inner, cost in part.walk(None if depth is None else depth - 1):
                     yield level + 1, inner, cost
 
-    def formula(self, *symbols: Any) -> Cost:
+    def formula(self, *symbols: str | Symbol) -> Cost:
         """The same price with sizes left as letters: "n" tokens, "B" batch, and any field of the config.
 
         >>> from regard.cost import AttentionShape, price
@@ -117,7 +119,7 @@ class Cost:
             raise ValueError("only what price() gave has a formula: a sum or a measurement has none")
         return self.question.formula(symbols)
 
-    def order(self, count: str, *symbols: Any) -> str:
+    def order(self, count: str, *symbols: str | Symbol) -> str:
         """O(…) of one count in the chosen letters, or in all that the formula has.
 
         >>> from regard.cost import AttentionShape, price
@@ -133,49 +135,33 @@ class Cost:
         asked = symbols or isinstance(value, int)  # what was asked with letters is a formula already
         return big_o(getattr(self.formula(*symbols), count) if asked and self.question is not None else value)
 
-    def as_dict(self) -> dict[str, Any]:
-        """Everything, for machines; formulas as text."""
-        out: dict[str, Any] = {name: _plain(getattr(self, name)) for name in COUNTS}
+    def as_dict(self) -> dict[str, object]:
+        """Counts, notices and parts as JSON can hold them; formulas as text."""
+        out: dict[str, object] = {name: _plain(getattr(self, name)) for name in COUNTS}
         out |= {"flops": _plain(self.flops), "exps": _plain(self.exps)}
         out |= {"other": {kind: _plain(count) for kind, count in self.other.items()}}
         out |= {"uncounted": dict(self.uncounted), "notices": list(self.notices)}
         return out | {"parts": [{"name": name, **part.as_dict()} for name, part in self.parts]}
 
 
-COUNTS = tuple(f.name for f in fields(Cost))[:12]
-
-
-def together(**parts: Cost) -> Cost:
-    """The sum of named parts that come one after another, as a tree."""
-    return tree(list(parts.items()))
+COUNTS = tuple(one.name for one in fields(Cost) if one.default == 0)
 
 
 def tree(parts: list[tuple[str, Cost]]) -> Cost:
-    """The sum of parts by name; parts without any cost are left out of the tree."""
+    """The sum of parts by name, one after another; parts without any cost are left out of the tree."""
     total = Cost()
     for _, part in parts:
         total = total + part
-    shown = tuple((name, part) for name, part in parts if part != Cost())
-    return with_parts(total, shown)
+    return replace(total, parts=tuple((name, part) for name, part in parts if part != Cost()))
 
 
-def with_parts(cost: Cost, parts: tuple[tuple[str, Cost], ...]) -> Cost:
-    """The same totals with this breakdown."""
-    return changed(cost, parts=parts)
-
-
-def changed(cost: Cost, **values: Any) -> Cost:
-    """A copy in which some fields are others."""
-    return Cost(**{f.name: values.get(f.name, getattr(cost, f.name)) for f in fields(Cost)})
-
-
-def _plus(a: Number, b: Number) -> Number:
-    return None if a is None or b is None else a + b
+def _plus(a: Number | None, b: Number | None) -> Number | None:
+    return None if a is None or b is None else a + b  # nobody measured it
 
 
 def _merge(a: Mapping[str, Number], b: Mapping[str, Number]) -> dict[str, Number]:
     return {name: a.get(name, 0) + b.get(name, 0) for name in dict.fromkeys([*a, *b])}
 
 
-def _plain(value: Number) -> Any:
+def _plain(value: Number | None) -> int | str | None:
     return value if value is None or isinstance(value, int) else str(value)

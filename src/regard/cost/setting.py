@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING
 
 from torch import Tensor
 
-from regard.cost.result import Number
-from regard.errors import check_int
+from regard.layers.letters import Number, is_letter
+
+if TYPE_CHECKING:
+    from sympy import Symbol
 
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """The sizes around a model; numbers may be symbols."""
+    """The sizes around a shape; numbers may be letters."""
 
     batch: Number = 1
     tokens: Number | None = None
@@ -23,37 +25,27 @@ class Setting:
     decode: bool = False
     each: int = 4  # bytes of one number
     segments: Tensor | None = None
-    letters: Mapping[str, Any] = field(default_factory=dict)  # pattern fields left symbolic, by their letter
+    letters: Mapping[str, Symbol] = field(default_factory=dict)  # pattern fields left open, by their letter
+    inputs_learn: bool = True  # what comes in needs a gradient: it is no data, and something before it learns
 
+    @property
+    def rows(self) -> Number:
+        """How many vectors there are: the tokens of all rows, or the rows where there are no tokens."""
+        return self.batch if self.tokens is None else self.batch * self.tokens
 
-def number(name: str, value: Any, least: int = 1) -> Number:
-    """A whole number, or a letter: a name or a sympy expression."""
-    if isinstance(value, str):
-        if not value.isidentifier():
-            raise ValueError(f"{name} must be a whole number or a letter, got {name}={value!r}")
-        return symbol(value)
-    if not is_symbolic(value):
-        check_int(name, value, least)
-    return value
+    def need_tokens(self) -> Number:
+        """How many tokens, or a ValueError that asks for them."""
+        if self.tokens is None:
+            raise ValueError("tokens must be given for a model of sequences, such as tokens=1024")
+        return self.tokens
 
-
-def symbol(name: str) -> Any:
-    """A letter without assumptions, as `Pattern.formula` uses them."""
-    import sympy
-
-    return sympy.Symbol(name)
-
-
-def is_symbolic(value: Any) -> bool:
-    """Whether a number is an expression; sympy is not imported to find out."""
-    return type(value).__module__.partition(".")[0] == "sympy"
+    def need_image(self) -> tuple[Number, Number]:
+        """The image (rows, cols), or a ValueError that asks for it."""
+        if self.image is None:
+            raise ValueError("image must be given for a layer over a grid, such as image=(28, 28)")
+        return self.image
 
 
 def less_one(count: Number) -> Number:
     """The adds that summing `count` terms takes."""
-    return count - 1 if is_symbolic(count) else max(count - 1, 0)
-
-
-def ratio(a: Number, b: Number) -> Number:
-    """a / b where b divides a."""
-    return a / b if is_symbolic(a) or is_symbolic(b) else a // b
+    return count - 1 if is_letter(count) else max(count - 1, 0)

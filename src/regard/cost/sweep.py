@@ -9,8 +9,9 @@ from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any
 
 from regard.cost.pricing import price
-from regard.cost.shapes import AttentionShape, RNNShape
 from regard.errors import check_int, need
+from regard.layers.attention_shapes import AttentionShape
+from regard.layers.recurrent_shapes import RNNShape
 from regard.models import GPTConfig
 from regard.pattern import Pattern, parse
 

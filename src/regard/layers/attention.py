@@ -8,9 +8,9 @@ import torch
 from torch import Tensor, nn
 
 from regard.attention import DistanceBias, attend, packed
-from regard.errors import check_int
 from regard.layers import compiled
 from regard.layers.cache import LayerCache, Seen
+from regard.layers.letters import check_size, divides, ratio
 from regard.layers.linear_mixer import Linear, LinearCache, mix_linear
 from regard.layers.position import Alibi, Position, Rotary
 from regard.layers.slots import attend_slots
@@ -125,17 +125,17 @@ def check_heads(
     width: int, heads: int, kv_heads: int | None, head_width: int | None, position: Position | None
 ) -> tuple[int, int]:
     """(kv_heads, head_width) filled in, or a ValueError where they do not fit together."""
-    check_int("width", width, 1)
-    check_int("heads", heads, 1)
+    check_size("width", width)
+    check_size("heads", heads)
     if head_width is None:
-        if width % heads:
+        if not divides(heads, width):
             raise ValueError(f"heads must divide width unless head_width is given, got {width=}, {heads=}")
-        head_width = width // heads
-    check_int("head_width", head_width, 1)
+        head_width = ratio(width, heads)
+    check_size("head_width", head_width)
     kv_heads = heads if kv_heads is None else kv_heads
-    check_int("kv_heads", kv_heads, 1)
-    if heads % kv_heads:
+    check_size("kv_heads", kv_heads)
+    if not divides(kv_heads, heads):
         raise ValueError(f"kv_heads must divide heads, got {heads=}, {kv_heads=}")
-    if isinstance(position, Rotary) and head_width % 2:
+    if isinstance(position, Rotary) and not divides(2, head_width):
         raise ValueError(f"Rotary turns pairs, so head_width must be even, got {head_width=}")
     return kv_heads, head_width

@@ -11,10 +11,12 @@ from torch import Tensor, nn
 
 from regard.layers import compiled
 from regard.layers.attention import Attention
+from regard.layers.attention_shapes import AttentionShape
 from regard.layers.cache import LayerCache
 from regard.layers.dropout import drop
 from regard.layers.feedforward import FeedForwardPart, Gelu
 from regard.layers.norms import LayerNorm, Norm
+from regard.layers.shapes import NormShape, Shape, TreeShape, added, tree
 from regard.layers.tracing import Trace
 
 Branch = Callable[[Tensor], Tensor]
@@ -66,6 +68,23 @@ class CourseBlock:
 
 
 Assembly = PreNorm | PostNorm | CourseBlock
+
+
+def block_shape(
+    norm: Norm, attention: AttentionShape, feedforward: Shape, *, norms_attention: bool = True
+) -> TreeShape:
+    """Attention and feed-forward, each with its norm and added to what came in."""
+    normed, residual = NormShape(width=attention.width, norm=norm), added(attention.width)
+    return tree(
+        {
+            "attention_norm": normed if norms_attention else None,
+            "attention": attention,
+            "attention_residual": residual,
+            "feedforward_norm": normed,
+            "feedforward": feedforward,
+            "feedforward_residual": residual,
+        }
+    )
 
 
 class Block(nn.Module):

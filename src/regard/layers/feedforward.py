@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from torch import Tensor, nn
 from torch.nn.functional import silu
 
 from regard.errors import check_int
+from regard.layers.letters import Number
+from regard.layers.shapes import ElementwiseShape, LinearShape, Shape, TreeShape, function, tree
 
 
 @dataclass(frozen=True)
@@ -27,9 +30,13 @@ class Gelu:
         if self.hidden is not None:
             check_int("hidden", self.hidden, 1)
 
-    def hidden_of(self, width: int) -> int:
+    def hidden_of(self, width: Number) -> Number:
         """The width of the middle in a model of this width."""
         return 4 * width if self.hidden is None else self.hidden
+
+    def shape(self, width: Number) -> FeedForwardShape:
+        """The sizes in a model of this width."""
+        return FeedForwardShape(width=width, hidden=self.hidden)
 
     def build(self, width: int) -> FeedForward:
         """The module."""
@@ -50,9 +57,13 @@ class SwiGLU:
         if self.hidden is not None:
             check_int("hidden", self.hidden, 1)
 
-    def hidden_of(self, width: int) -> int:
+    def hidden_of(self, width: Number) -> Number:
         """The width of the middle: unless given, 8/3 of the model's, rounded up to a multiple of 8."""
         return -(-8 * width // 24) * 8 if self.hidden is None else self.hidden
+
+    def shape(self, width: Number) -> FeedForwardShape:
+        """The sizes in a model of this width."""
+        return FeedForwardShape(width=width, hidden=self.hidden, gated=True)
 
     def build(self, width: int) -> GatedFeedForward:
         """The module."""
@@ -88,3 +99,27 @@ class GatedFeedForward(nn.Module):
         """Map (…,C) to (…,C)."""
         gate, up = self.gate_up(x).chunk(2, dim=-1)
         return self.down(silu(gate) * up)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FeedForwardShape(Shape):
+    """A feed-forward on every token: Linear, GELU, Linear, or `gated`; `hidden=None` is as usual."""
+
+    width: Number
+    hidden: Number | None = None
+    gated: bool = False
+    bias: bool | None = None  # None: unless it is gated
+    sizes: ClassVar = ("width", "hidden")
+
+    def shapes(self) -> TreeShape:
+        """Two products, three if gated."""
+        usual = SwiGLU() if self.gated else Gelu()
+        hidden = usual.hidden_of(self.width) if self.hidden is None else self.hidden
+        bias = not self.gated if self.bias is None else self.bias
+        down = LinearShape(inputs=hidden, outputs=self.width, bias=bias)
+        if not self.gated:
+            up = LinearShape(inputs=self.width, outputs=hidden, bias=bias)
+            return tree({"up": up, "gelu": function("gelu", hidden, kept=True), "down": down})
+        gate_up = LinearShape(inputs=self.width, outputs=2 * hidden, bias=bias)
+        gate = ElementwiseShape(multiplies=hidden, kind="silu", elements=hidden, kept=2 * hidden)
+        return tree({"gate_up": gate_up, "gate": gate, "down": down})

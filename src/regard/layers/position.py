@@ -11,6 +11,8 @@ from torch.nn.functional import interpolate
 
 from regard.attention import DistanceBias
 from regard.errors import check_int
+from regard.layers.letters import Number
+from regard.layers.shapes import Shape, TableShape, added
 
 Device = torch.device | None
 
@@ -130,6 +132,14 @@ class Alibi:
 
 
 Position = Natural | Scaled | Sinusoidal | Learned | Rotary | Alibi
+
+
+def position_shape(position: Position, length: Number, width: Number) -> Shape | None:
+    """What is added to the inputs; a table that follows from arithmetic is a constant."""
+    if isinstance(position, Rotary | Alibi):
+        return None
+    learned = isinstance(position, Learned)
+    return added(width) + TableShape(rows=length, width=width) if learned else added(width)
 
 
 class Computed(nn.Module):

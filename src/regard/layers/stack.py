@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, cast
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -12,8 +12,19 @@ from regard.errors import check_int
 from regard.layers.attention import Attention
 from regard.layers.block import Assembly, Block
 from regard.layers.cache import Cache
+from regard.layers.position import Position
 from regard.layers.tracing import Trace
-from regard.pattern import Pattern
+from regard.pattern import (
+    And,
+    Causal,
+    Dilated,
+    Full,
+    Pattern,
+    SparseFixed,
+    SparseStrided,
+    Strided,
+    Windowed,
+)
 
 
 class Stack(nn.ModuleList):
@@ -27,11 +38,22 @@ class Stack(nn.ModuleList):
     """
 
     def __init__(
-        self, patterns: Sequence[Pattern], assembly: Assembly, *, dropout: float = 0.0, **attention: Any
+        self,
+        patterns: Sequence[Pattern],
+        assembly: Assembly,
+        *,
+        width: int,
+        heads: int,
+        kv_heads: int | None = None,
+        head_width: int | None = None,
+        position: Position | None = None,
+        dropout: float = 0.0,
     ) -> None:
-        super().__init__(
-            Block(Attention(pattern=pattern, **attention), assembly, dropout=dropout) for pattern in patterns
-        )
+        def attention(pattern: Pattern) -> Attention:
+            sizes = {"kv_heads": kv_heads, "head_width": head_width}
+            return Attention(width, heads, pattern=pattern, position=position, **sizes)
+
+        super().__init__(Block(attention(pattern), assembly, dropout=dropout) for pattern in patterns)
 
     def forward(
         self,
@@ -82,3 +104,19 @@ def cycle(pattern: Pattern | Sequence[Pattern], depth: int) -> tuple[Pattern, ..
     checked = check_pattern(pattern)
     patterns = (checked,) if isinstance(checked, Pattern) else checked
     return tuple(patterns[i % len(patterns)] for i in range(depth))
+
+
+def causal(pattern: Pattern) -> Pattern:
+    """`pattern & Causal()`, left as it is where it looks back only.
+
+    >>> from regard.pattern import Strided
+    >>> causal(Strided(back=3)), causal(Full())
+    (Strided(back=3), Causal())
+    """
+    if isinstance(pattern, Full):
+        return Causal()
+    if isinstance(pattern, Causal | Strided | Windowed | Dilated | SparseStrided | SparseFixed):
+        return pattern
+    if isinstance(pattern, And) and Causal() in pattern.parts:
+        return pattern
+    return pattern & Causal()

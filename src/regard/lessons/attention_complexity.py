@@ -55,7 +55,9 @@ def terms() -> list[Formula | Table | Check | Prose]:
     }
     rows = [[names[name], formulas.written(part.macs)] for name, part in cost.parts]
     number = price(AttentionShape(width=48), tokens=20)
-    counted = sympy.expand(cost.macs).subs({s: {"n": 20, "d": 48}[s.name] for s in cost.macs.free_symbols})
+    counted = sympy.expand(cost.macs).subs(
+        {s: {"n": 20, "d": 48}[s.name] for s in sympy.sympify(cost.macs).free_symbols}
+    )
     return [
         table(["part", "multiplies"], rows),
         Formula("Together:", sympy.expand(cost.macs)),
@@ -94,7 +96,7 @@ def where() -> list[Formula]:
     """The length from which the pairs cost more than the projections, four of them or three."""
     cost = price(AttentionShape(width="d"), tokens="n")
     parts = {name: sympy.expand(part.macs) for name, part in cost.parts}
-    (letter,) = [s for s in cost.macs.free_symbols if s.name == "n"]
+    (letter,) = [s for s in sympy.sympify(cost.macs).free_symbols if s.name == "n"]
     (four,) = sympy.solve((parts["mix"] - parts["qkv"] - parts["out"]) / letter, letter)
     (three,) = sympy.solve((parts["mix"] - parts["qkv"]) / letter, letter)
     return [

@@ -41,10 +41,10 @@ def wiring() -> Picture:
 def counts() -> list[Formula | Check]:
     """Parameters, multiplies, adds and their sum from the package's price, letters kept."""
     cost = price(GridRNNShape(channels="c", hidden="h"), image=("R", "C"))
-    letters = {symbol.name: symbol for symbol in cost.multiplies.free_symbols}
+    letters = {symbol.name: symbol for symbol in sympy.sympify(cost.multiplies).free_symbols}
     n, h, c = sympy.Symbol("n", positive=True, integer=True), letters["h"], letters["c"]
     square = {letters["R"]: n, letters["C"]: n}
-    multiplies, adds = (sympy.expand(part.subs(square)) for part in (cost.multiplies, cost.adds))
+    multiplies, adds = (sympy.expand(part).subs(square).expand() for part in (cost.multiplies, cost.adds))
     pairs = 2 * n**2 - 2 * n  # of a cell and a neighbour
     derived = n**2 * h * (c - 1) + pairs * h**2, n**2 * h * (2 * c - 1) + 4 * (n**2 - n) * h**2
     everywhere = n**2 * (h * c + 2 * h**2)  # as if every cell had both neighbours

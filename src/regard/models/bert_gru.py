@@ -9,13 +9,14 @@ import torch
 from torch import Tensor, nn
 
 from regard.layers import Trace, drop
+from regard.layers.shapes import FrozenShape, ModelShape, WeightsShape, tree
 from regard.models.encoder import Encoder, EncoderConfig
-from regard.models.gru_reader import GRUReader, check_reader, fill
+from regard.models.gru_reader import GRUReader, WithReader, fill
 from regard.models.trunk import check_part
 
 
 @dataclass(frozen=True, kw_only=True)
-class BERTGRUConfig:
+class BERTGRUConfig(WithReader):
     """The shape of a BERTGRUSentiment: the encoder's own config, and that of the GRUs on it.
 
     >>> BERTGRUConfig(bert=EncoderConfig(vocab=50, context=16, width=24, heads=4), hidden=8).context
@@ -31,12 +32,21 @@ class BERTGRUConfig:
 
     def __post_init__(self) -> None:
         check_part("bert", self.bert, EncoderConfig)
-        check_reader(self)
+        self.check_reader()
 
     @property
     def context(self) -> int:
         """The longest text that the encoder reads."""
         return self.bert.context
+
+    def shapes(self) -> ModelShape:
+        """A frozen encoder's hidden states, without gradients even in training; GRUs, a classifier."""
+        bert = self.bert
+        unused = bert.width * (bert.width + 1) if bert.pool == "class" else 0
+        unused += 0 if bert.classes is None else (bert.width + 1) * bert.classes
+        held = WeightsShape(count=unused, read=False)  # pooler and head come along, and rest
+        hidden = FrozenShape(tree({**bert.hidden_shapes(), "unused": held}))
+        return self.read({"bert": hidden}, bert.width)
 
 
 class BERTGRUSentiment(nn.Module):

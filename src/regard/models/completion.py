@@ -14,7 +14,18 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, pad
 
 from regard.errors import check_int
+from regard.layers.letters import check_size
 from regard.layers.recurrent import GridScan
+from regard.layers.recurrent_shapes import GridRNNShape
+from regard.layers.shapes import (
+    ElementwiseShape,
+    ImageShape,
+    LinearShape,
+    LossShape,
+    ModelShape,
+    MovedShape,
+    tree,
+)
 from regard.recurrence import activation_by_name
 
 
@@ -28,10 +39,30 @@ class GridCompletionConfig:
     activation: str = "tanh"
 
     def __post_init__(self) -> None:
-        check_int("levels", self.levels, 2)
-        check_int("hidden", self.hidden, 1)
-        check_int("layers", self.layers, 1)
+        check_size("levels", self.levels, 2)
+        check_size("hidden", self.hidden)
+        check_size("layers", self.layers)
         activation_by_name(self.activation)
+
+    def shapes(self) -> ImageShape:
+        """Two recurrences over all pixels, and logits for the level of each."""
+        scans = GridRNNShape(
+            channels=2,
+            hidden=self.hidden,
+            layers=self.layers,
+            starts=2,
+            activation=self.activation,
+            bias=True,
+        )
+        # A level is times 2/(levels − 1), which for 3 is 1.
+        cells = ElementwiseShape(multiplies=0 if self.levels == 3 else 1, adds=1)
+        parts = {
+            "cells": cells + MovedShape(width=1, each=8),
+            **dict(scans.shapes().parts),
+            "head": LinearShape(inputs=2 * self.hidden, outputs=self.levels),
+            "output": MovedShape(width=self.levels),
+        }
+        return ImageShape(shape=ModelShape(tree(parts), LossShape(classes=self.levels)), size=None)
 
 
 class GridCompletion(nn.Module):

@@ -9,7 +9,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import max_pool2d
 
-from regard.errors import check_int
+from regard.layers.image_shapes import ConvolutionShape
+from regard.layers.letters import check_size, is_letter
+from regard.layers.shapes import GridShape, ImageShape, MeanShape, MovedShape, classifier, function, tree
 from regard.models.mlp import check_images, check_widths, draw_by_fan_in
 from regard.sharing.sizes import pair
 
@@ -31,10 +33,10 @@ class ConvNetConfig:
     def __post_init__(self) -> None:
         object.__setattr__(self, "image", pair("image", self.image, 1))
         object.__setattr__(self, "widths", check_widths(self.widths, least=1))
-        check_int("classes", self.classes, 1)
-        check_int("channels", self.channels, 1)
-        check_int("kernel", self.kernel, 1)
-        if self.kernel % 2 == 0:
+        check_size("classes", self.classes)
+        check_size("channels", self.channels)
+        check_size("kernel", self.kernel)
+        if not is_letter(self.kernel) and self.kernel % 2 == 0:
             raise ValueError(f"kernel must be odd, so that it has a middle, got kernel={self.kernel}")
         if 0 in self.grids[-1]:
             halvings = len(self.widths) - 1
@@ -47,6 +49,22 @@ class ConvNetConfig:
         """The size of the image at each convolution."""
         rows, cols = pair("image", self.image, 1)
         return tuple((rows // 2**i, cols // 2**i) for i in range(len(self.widths)))
+
+    def shapes(self) -> ImageShape:
+        """Convolutions with ReLU, maxima between them, the mean over places, a classifier."""
+        sides = [self.channels, *self.widths]
+        layers = {}
+        for i, ((a, b), grid) in enumerate(zip(pairwise(sides), self.grids, strict=True)):
+            conv = ConvolutionShape(inputs=a, outputs=b, kernel=self.kernel, padding="same")
+            pool = function("max", a) if i > 0 else None
+            shape = tree({"pool": pool, "conv": conv, "relu": function("relu", b)})
+            layers[f"layers.{i}"] = GridShape(shape=shape, grid=grid)
+        parts = {
+            "input": MovedShape(width=self.channels),
+            **layers,
+            "mean": GridShape(shape=MeanShape(width=sides[-1]), grid=self.grids[-1]),
+        }
+        return ImageShape(shape=classifier(parts, sides[-1], self.classes), size=pair("image", self.image, 1))
 
 
 class ConvNet(nn.Module):

@@ -123,7 +123,7 @@ class Decoder:
                     assert kept is not None
                     assert layer.segments is not None
                     kept[rows] = layer.segments
-        out = torch.empty(self.batch, self.config.vocab, dtype=logits[0][1].dtype, device=self.device)
+        out = torch.empty(self.batch, self.config.vocab_size, dtype=logits[0][1].dtype, device=self.device)
         for rows, found in logits:
             out[rows] = found
         return out

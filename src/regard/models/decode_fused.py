@@ -72,7 +72,7 @@ class FusedDecoder(Decoder):
         self.x = room(config.width, dtype=torch.float32)
         self.normed, self.branch = room(config.width), room(config.width)
         self.qkv, self.mixed, self.hidden = room((H + 2 * G) * D), room(H * D), room(hidden)
-        self.logits = room(config.vocab, dtype=kind)
+        self.logits = room(config.vocab_size, dtype=kind)
         self.cos, self.sin = room(D // 2, dtype=torch.float32), room(D // 2, dtype=torch.float32)
         self.turns = self._turns()
         self.waves = self._waves()
@@ -84,8 +84,8 @@ class FusedDecoder(Decoder):
         self.part_ml = room(G, most, 2, self.each, dtype=torch.float32)
         self.done = room(G, dtype=torch.int32)
         self.masks = {p: room(place.layout.size, dtype=torch.int8) for p, place in self.places.items()}
-        head_rows = _rows_per_program(config.vocab, _power(config.width))
-        self.parts = -(-config.vocab // head_rows)
+        head_rows = _rows_per_program(config.vocab_size, _power(config.width))
+        self.parts = -(-config.vocab_size // head_rows)
         self.best = room(self.parts, dtype=torch.float32)
         self.best_at = room(self.parts, dtype=torch.int32)
 

@@ -44,7 +44,7 @@ class Recorded:
         self.found = torch.zeros(ROOM, batch, dtype=torch.long, device=device)
         self.stops = torch.full((max(1, stop_count),), -1, dtype=torch.long, device=device)
         self.stop_count = stop_count
-        self.noise = None if how.greedy else torch.ones(batch, model.config.vocab, device=device)
+        self.noise = None if how.greedy else torch.ones(batch, model.config.vocab_size, device=device)
         self.graphs: dict[int, Any] = {}
         if segmented:
             for place in self.decoder.places.values():

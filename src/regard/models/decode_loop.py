@@ -234,8 +234,8 @@ def check_prompts(
                 raise ValueError(f"prompts in a list must be integers (T,) with T ≥ 1, got {shape} at {i}")
     _check_room(config, max(map(len, rows)), max_new_tokens)
     low, high = (int(f(torch.stack([f(row) for row in rows]))) for f in (torch.amin, torch.amax))
-    if low < 0 or high >= config.vocab:
-        raise ValueError(f"tokens must be from 0 to {config.vocab - 1}, got {low} to {high}")
+    if low < 0 or high >= config.vocab_size:
+        raise ValueError(f"tokens must be from 0 to {config.vocab_size - 1}, got {low} to {high}")
     if segments is not None:
         assert isinstance(tokens, Tensor)
         check_tokens("segments", segments, tokens.shape)

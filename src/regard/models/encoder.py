@@ -8,26 +8,47 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from regard.errors import check_int
-from regard.layers import Assembly, Learned, Position, PostNorm, Trace, cycle
+from regard.layers import Assembly, Learned, Position, PostNorm, Trace
+from regard.layers.letters import Number, check_size
+from regard.layers.position import position_shape
+from regard.layers.shapes import (
+    EmbeddingShape,
+    LinearShape,
+    MeanShape,
+    ModelShape,
+    PerRowShape,
+    Shape,
+    WeightsShape,
+    added,
+    classifier,
+    function,
+)
 from regard.layers.stack import check_pattern
-from regard.models.trunk import Trunk, check_part, check_tokens, check_trunk, mean_pool
-from regard.models.vit import POOLS
+from regard.models.trunk import (
+    Trunk,
+    WithTrunk,
+    WithVocab,
+    check_part,
+    check_pool,
+    check_tokens,
+    mean_pool,
+)
 from regard.pattern import Full, Pattern
 
 
 @dataclass(frozen=True, kw_only=True)
-class EncoderConfig:
+class EncoderConfig(WithVocab, WithTrunk):
     """The shape of an Encoder; `block=PostNorm()` is BERT.
 
     With `pool="class"` token 0 is read by BERT's pooler (Linear, tanh); "mean" takes the mean of the tokens
     that are no padding. `types` counts token types, 0 for none. `classes=None` leaves the pooled vector.
+    `vocab=None` leaves the vocabulary to a tokenizer, which training sets.
 
     >>> EncoderConfig(vocab=50, context=16, depth=2).patterns
     (Full(), Full())
     """
 
-    vocab: int
+    vocab: int | None
     context: int
     types: int = 0
     classes: int | None = None
@@ -41,27 +62,36 @@ class EncoderConfig:
     dropout: float = 0.0
 
     def __post_init__(self) -> None:
-        check_int("vocab", self.vocab, 1)
-        check_int("context", self.context, 1)
-        check_int("types", self.types, 0)
-        if self.classes is not None:
-            check_int("classes", self.classes, 1)
-        if self.pool not in POOLS:
-            raise ValueError(f"pool must be one of {POOLS}, got pool={self.pool!r}")
+        self.check_vocab()
+        check_size("context", self.context)
+        check_size("types", self.types, 0)
+        check_pool(self.pool, self.classes)
         object.__setattr__(self, "pattern", check_pattern(self.pattern))
-        cycle(self.pattern, self.depth)
         check_part("position", self.position, Position)
-        check_trunk(self.width, self.heads, None, self.block, dropout=self.dropout, position=self.position)
+        self.trunk  # noqa: B018 - its fields are checked as it is made
 
-    @property
-    def patterns(self) -> tuple[Pattern, ...]:
-        """What each block applies."""
-        return cycle(self.pattern, self.depth)
+    def hidden_shapes(self) -> dict[str, Shape | None]:
+        """Embedding, types, positions and blocks, up to the last hidden states."""
+        width = self.width
+        types = added(width, kept=False) + WeightsShape(count=self.types * width)
+        return {
+            "embed": EmbeddingShape(vocab=self.vocab_size, width=width),
+            "types": types if self.types != 0 else None,
+            "position": position_shape(self.position, self.context, width),
+            **self.trunk.shapes(),
+            "output_norm": self.trunk.norm if self.block.norms_output else None,
+        }
 
-    @property
-    def head_size(self) -> int:
-        """The width of one head."""
-        return self.width // self.heads
+    def shapes(self) -> ModelShape:
+        """Hidden states, one pooled vector, a classifier."""
+        read = self.pool == "class"
+        pooled = {"pooler": pooler_shape(self.width)} if read else {"mean": MeanShape(width=self.width)}
+        return classifier({**self.hidden_shapes(), **pooled}, self.width, self.classes)
+
+
+def pooler_shape(width: Number) -> PerRowShape:
+    """Linear and tanh on the class token."""
+    return PerRowShape(LinearShape(inputs=width, outputs=width) + function("tanh", width))
 
 
 class Encoder(Trunk):
@@ -76,17 +106,10 @@ class Encoder(Trunk):
     def __init__(self, config: EncoderConfig, *, generator: torch.Generator | None = None) -> None:
         device = torch.get_default_device()
         with torch.device("meta"):
-            super().__init__(
-                config.patterns,
-                config.block,
-                width=config.width,
-                heads=config.heads,
-                position=config.position,
-                dropout=config.dropout,
-            )
+            super().__init__(config.trunk)
             self.config = config
             width = config.width
-            self.embed = nn.Embedding(config.vocab, width)
+            self.embed = nn.Embedding(config.vocab_size, width)
             self.types = nn.Embedding(config.types, width) if config.types else None
             self.position = config.position.build(config.context, width)
             self.pooler = nn.Linear(width, width) if config.pool == "class" else None

@@ -10,23 +10,24 @@ import torch
 from torch import Tensor, nn
 
 from regard.attention import Choice
-from regard.errors import check_int
-from regard.layers import Assembly, Cache, Learned, Position, PreNorm, Trace, cycle
-from regard.layers.stack import check_pattern
+from regard.layers import Assembly, Cache, Learned, Position, PreNorm, Trace
+from regard.layers.letters import check_size
+from regard.layers.position import position_shape
+from regard.layers.shapes import (
+    EmbeddingShape,
+    LinearShape,
+    LossShape,
+    ModelShape,
+    MovedShape,
+    Shape,
+    TiedShape,
+    tree,
+)
+from regard.layers.stack import causal, check_pattern
 from regard.models.decode_loop import IMPLS, Prompts, check_prompts, choose, no_graph, run
 from regard.models.sampling import Sampling, banned, known
-from regard.models.trunk import Trunk, check_part, check_tokens, check_trunk
-from regard.pattern import (
-    And,
-    Causal,
-    Dilated,
-    Full,
-    Pattern,
-    SparseFixed,
-    SparseStrided,
-    Strided,
-    Windowed,
-)
+from regard.models.trunk import Trunk, WithTrunk, WithVocab, check_part, check_tokens
+from regard.pattern import Causal, Pattern
 
 
 @dataclass(frozen=True)
@@ -46,8 +47,10 @@ Rows = TypeVar("Rows", Tensor, list[Tensor])
 
 
 @dataclass(frozen=True, kw_only=True)
-class GPTConfig:
+class GPTConfig(WithVocab, WithTrunk):
     """The shape of a GPT; `pattern` may be a sequence, which is cycled over depth.
+
+    `vocab=None` leaves the vocabulary to a tokenizer, which training sets; a model cannot be built before.
 
     >>> from regard.pattern import Strided
     >>> config = GPTConfig(vocab=50, context=64, depth=3, pattern=[Strided(back=7), Causal()])
@@ -55,7 +58,7 @@ class GPTConfig:
     (Strided(back=7), Causal(), Strided(back=7))
     """
 
-    vocab: int
+    vocab: int | None
     context: int
     depth: int = 6
     width: int = 384
@@ -69,31 +72,32 @@ class GPTConfig:
     dropout: float = 0.0
 
     def __post_init__(self) -> None:
-        check_int("vocab", self.vocab, 1)
-        check_int("context", self.context, 1)
+        self.check_vocab()
+        check_size("context", self.context)
         object.__setattr__(self, "pattern", check_pattern(self.pattern))
-        cycle(self.pattern, self.depth)
         check_part("position", self.position, Position)
         check_part("head", self.head, Head)
-        check_trunk(
-            self.width,
-            self.heads,
-            self.head_width,
-            self.block,
-            dropout=self.dropout,
-            kv_heads=self.kv_heads,
-            position=self.position,
-        )
+        self.trunk  # noqa: B018 - its fields are checked as it is made
 
-    @property
-    def patterns(self) -> tuple[Pattern, ...]:
-        """What each block applies: always causal."""
-        return tuple(causal(pattern) for pattern in cycle(self.pattern, self.depth))
+    def applied(self, pattern: Pattern) -> Pattern:
+        """What a block makes of a pattern: it looks back only."""
+        return causal(pattern)
 
-    @property
-    def head_size(self) -> int:
-        """The width of one head."""
-        return self.width // self.heads if self.head_width is None else self.head_width
+    def shapes(self) -> ModelShape:
+        """Embedding, positions, blocks, logits at every position."""
+        vocab, width = self.vocab_size, self.width
+        head: dict[str, Shape] = {"head (tied)": TiedShape(inputs=width, outputs=vocab)}
+        if isinstance(self.head, Untied):
+            head = {"head": LinearShape(inputs=width, outputs=vocab, bias=self.head.bias)}
+        parts = {
+            "embed": EmbeddingShape(vocab=vocab, width=width),
+            "position": position_shape(self.position, self.context, width),
+            **self.trunk.shapes(),
+            "output_norm": self.trunk.norm if self.block.norms_output else None,
+            **head,
+            "output": MovedShape(width=vocab),
+        }
+        return ModelShape(tree(parts), LossShape(classes=vocab), writes=True)
 
 
 class GPT(Trunk):
@@ -107,23 +111,12 @@ class GPT(Trunk):
     def __init__(self, config: GPTConfig, *, generator: torch.Generator | None = None) -> None:
         device = torch.get_default_device()
         with torch.device("meta"):
-            super().__init__(
-                config.patterns,
-                config.block,
-                width=config.width,
-                heads=config.heads,
-                kv_heads=config.kv_heads,
-                head_width=config.head_width,
-                position=config.position,
-                dropout=config.dropout,
-            )
-            self.config = config
-            self.embed = nn.Embedding(config.vocab, config.width)
+            super().__init__(config.trunk)
+            self.config, vocab = config, config.vocab_size
+            self.embed = nn.Embedding(vocab, config.width)
             self.position = config.position.build(config.context, config.width)
             self.head = (
-                nn.Linear(config.width, config.vocab, config.head.bias)
-                if isinstance(config.head, Untied)
-                else None
+                nn.Linear(config.width, vocab, config.head.bias) if isinstance(config.head, Untied) else None
             )
         self.fill(device, generator)
 
@@ -187,7 +180,7 @@ class GPT(Trunk):
     ) -> Iterator[Tensor]:
         """Yield the next token of every row (B,), again and again; a row that stopped repeats its stop."""
         prompts = check_prompts(self.config, tokens, max_new_tokens, segments)
-        how = Sampling(temperature, top_k, top_p, banned(ban, self.config.vocab))
+        how = Sampling(temperature, top_k, top_p, banned(ban, self.config.vocab_size))
         if impl not in ("auto", *IMPLS):
             raise ValueError(f"impl must be auto, {', '.join(IMPLS)}, got {impl=}")
         if impl == "graph" and (why := no_graph(self)) is not None:
@@ -197,7 +190,7 @@ class GPT(Trunk):
             prompts,
             max_new_tokens,
             how=how,
-            stop=known("stop", stop, self.config.vocab),
+            stop=known("stop", stop, self.config.vocab_size),
             segments=segments,
             generator=generator,
             impl=impl,
@@ -250,18 +243,3 @@ class GPT(Trunk):
             return torch.cat([tokens, *(token[:, None] for token in found)], dim=1)
         new = torch.stack(found, dim=1) if found else torch.empty(len(tokens), 0, dtype=torch.long)
         return [torch.cat([row, more.to(row)]) for row, more in zip(tokens, new, strict=True)]
-
-
-def causal(pattern: Pattern) -> Pattern:
-    """`pattern & Causal()`, left as it is where it looks back only.
-
-    >>> causal(Strided(back=3)), causal(Full())
-    (Strided(back=3), Causal())
-    """
-    if isinstance(pattern, Full):
-        return Causal()
-    if isinstance(pattern, Causal | Strided | Windowed | Dilated | SparseStrided | SparseFixed):
-        return pattern
-    if isinstance(pattern, And) and Causal() in pattern.parts:
-        return pattern
-    return pattern & Causal()

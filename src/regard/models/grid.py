@@ -7,8 +7,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from regard.errors import check_int
 from regard.layers import recurrent
+from regard.layers.letters import check_size
+from regard.layers.recurrent_shapes import GridRNNShape
+from regard.layers.shapes import ImageShape, MeanShape, MovedShape, NormShape, PerRowShape, classifier
 from regard.models.mlp import check_images
 from regard.recurrence import STARTS, activation_by_name
 from regard.sharing.sizes import pair
@@ -38,7 +40,7 @@ class GridRNNConfig:
         object.__setattr__(self, "image", pair("image", self.image, 1))
         object.__setattr__(self, "patch", pair("patch", self.patch, 1))
         for name in ("classes", "channels", "hidden", "layers"):
-            check_int(name, getattr(self, name), 1)
+            check_size(name, getattr(self, name))
         recurrent.check_starts(self.starts)
         object.__setattr__(self, "starts", tuple(self.starts))
         activation_by_name(self.activation)
@@ -62,6 +64,28 @@ class GridRNNConfig:
     def width(self) -> int:
         """The states of one cell, over all corners."""
         return self.hidden * len(self.starts)
+
+    def shapes(self) -> ImageShape:
+        """Recurrences over the grid of patches, the mean over all cells, a norm, a classifier."""
+        scans = GridRNNShape(
+            channels=self.cell,
+            hidden=self.hidden,
+            layers=self.layers,
+            starts=len(self.starts),
+            activation=self.activation,
+            bias=True,
+        )
+        parts = {
+            "input": MovedShape(width=self.cell),
+            **dict(scans.shapes().parts),
+            "mean": MeanShape(width=self.width),
+            "norm": PerRowShape(NormShape(width=self.width)),
+        }
+        return ImageShape(
+            shape=classifier(parts, self.width, self.classes),
+            size=pair("image", self.image, 1),
+            patch=pair("patch", self.patch, 1),
+        )
 
 
 class GridRNN(nn.Module):

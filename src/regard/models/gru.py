@@ -7,21 +7,24 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from regard.errors import check_int
 from regard.layers import drop
-from regard.models.gru_reader import GRUReader, check_reader, fill
-from regard.models.trunk import check_tokens
+from regard.layers.letters import check_size
+from regard.layers.shapes import EmbeddingShape, ModelShape
+from regard.models.gru_reader import GRUReader, WithReader, fill
+from regard.models.trunk import WithVocab, check_tokens
 
 
 @dataclass(frozen=True, kw_only=True)
-class GRUConfig:
+class GRUConfig(WithVocab, WithReader):
     """The shape of a GRUClassifier; `context` is how much of a text training reads, the model reads any.
+
+    `vocab=None` leaves the vocabulary to a tokenizer, which training sets.
 
     >>> GRUConfig(vocab=50, context=16, hidden=8).bidirectional
     True
     """
 
-    vocab: int
+    vocab: int | None
     context: int
     classes: int = 2
     width: int = 128
@@ -31,9 +34,15 @@ class GRUConfig:
     dropout: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("vocab", "context", "width"):
-            check_int(name, getattr(self, name), 1)
-        check_reader(self)
+        self.check_vocab()
+        check_size("context", self.context)
+        check_size("width", self.width)
+        self.check_reader()
+
+    def shapes(self) -> ModelShape:
+        """Embedding, GRUs, a classifier of their last states."""
+        embed = EmbeddingShape(vocab=self.vocab_size, width=self.width)
+        return self.read({"embed": embed}, self.width)
 
 
 class GRUClassifier(nn.Module):
@@ -49,7 +58,7 @@ class GRUClassifier(nn.Module):
         self.config, self.dropout = config, config.dropout
         device = torch.get_default_device()
         with torch.device("meta"):
-            self.embed = nn.Embedding(config.vocab, config.width)
+            self.embed = nn.Embedding(config.vocab_size, config.width)
             self.reader = GRUReader(
                 config.width,
                 config.hidden,

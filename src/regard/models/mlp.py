@@ -9,6 +9,16 @@ import torch
 from torch import Tensor, nn
 
 from regard.errors import check_int
+from regard.layers.letters import Number, check_size
+from regard.layers.shapes import (
+    ImageShape,
+    LinearShape,
+    MovedShape,
+    PerRowShape,
+    classifier,
+    function,
+    tree,
+)
 from regard.sharing.sizes import pair
 
 
@@ -28,14 +38,26 @@ class MLPConfig:
     def __post_init__(self) -> None:
         object.__setattr__(self, "image", pair("image", self.image, 1))
         object.__setattr__(self, "widths", check_widths(self.widths, least=0))
-        check_int("classes", self.classes, 1)
-        check_int("channels", self.channels, 1)
+        check_size("classes", self.classes)
+        check_size("channels", self.channels)
 
     @property
     def inputs(self) -> int:
         """How many numbers an image is."""
         rows, cols = pair("image", self.image, 1)
         return self.channels * rows * cols
+
+    def shapes(self) -> ImageShape:
+        """Linear layers with ReLU between them."""
+        sides: list[Number] = [self.inputs, *self.widths]
+        layers = {
+            f"layers.{i}": PerRowShape(
+                tree({"linear": LinearShape(inputs=a, outputs=b), "relu": function("relu", b)})
+            )
+            for i, (a, b) in enumerate(pairwise(sides))
+        }
+        parts = {"input": PerRowShape(MovedShape(width=self.inputs)), **layers}
+        return ImageShape(shape=classifier(parts, sides[-1], self.classes), size=pair("image", self.image, 1))
 
 
 class MLP(nn.Module):

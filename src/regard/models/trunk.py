@@ -3,45 +3,167 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
-from regard.layers import Assembly, Cache, Position, Stack, Trace, drop, initialise
+from regard.layers import Assembly, Cache, Position, Stack, Trace, cycle, drop, initialise
 from regard.layers.attention import check_heads
-from regard.layers.block import check_dropout
+from regard.layers.attention_shapes import AttentionShape
+from regard.layers.block import block_shape, check_dropout
+from regard.layers.letters import check_size, is_letter, ratio
+from regard.layers.shapes import NormShape, Shape, TreeShape
+from regard.layers.stack import check_pattern
 from regard.pattern import Pattern
+
+POOLS = ("class", "mean")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrunkConfig:
+    """What the trunk of a model is built from, and the rules for it; a model's own config derives it.
+
+    >>> from regard.layers import PreNorm
+    >>> from regard.pattern import Full
+    >>> TrunkConfig(depth=2, width=8, heads=3, pattern=Full(), block=PreNorm())
+    Traceback (most recent call last):
+        ...
+    ValueError: heads must divide width unless head_width is given, got width=8, heads=3
+    """
+
+    depth: int
+    width: int
+    heads: int
+    kv_heads: int | None = None
+    head_width: int | None = None
+    pattern: Pattern | Sequence[Pattern]
+    position: Position | None = None
+    block: Assembly
+    dropout: float = 0.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "pattern", check_pattern(self.pattern))
+        check_size("depth", self.depth, 0)
+        check_heads(self.width, self.heads, self.kv_heads, self.head_width, self.position)
+        check_dropout(self.dropout)
+        check_part("block", self.block, Assembly)
+
+    @property
+    def patterns(self) -> tuple[Pattern, ...]:
+        """What each block applies."""
+        return cycle(self.pattern, self.depth)
+
+    @property
+    def kinds(self) -> tuple[Pattern, ...]:
+        """The different patterns among them; all that are given where the depth is a letter."""
+        given = (self.pattern,) if isinstance(self.pattern, Pattern) else tuple(self.pattern)
+        return tuple(dict.fromkeys(given if is_letter(self.depth) else self.patterns))
+
+    @property
+    def head_size(self) -> int:
+        """The width of one head."""
+        return ratio(self.width, self.heads) if self.head_width is None else self.head_width
+
+    @property
+    def norm(self) -> NormShape:
+        """The shape of every norm."""
+        return NormShape(width=self.width, norm=self.block.norm)
+
+    def shapes(self) -> dict[str, Shape | None]:
+        """The norm of the inputs, and the blocks by their pattern: equal ones stand once, so many times."""
+        parts: dict[str, Shape | None] = {"input_norm": self.norm if self.block.norms_input else None}
+        if is_letter(self.depth):
+            if len(self.kinds) > 1:
+                raise ValueError("depth can be a letter only where all blocks have one pattern")
+            return parts | {f"blocks ×{self.depth}": self._block(self.kinds[0]) * self.depth}
+        for kind in self.kinds:
+            count = self.patterns.count(kind)
+            name = f"blocks ×{count}" if len(self.kinds) == 1 else f"blocks {kind} ×{count}"
+            parts[name] = self._block(kind) * count
+        return parts
+
+    def _block(self, pattern: Pattern) -> TreeShape:
+        attention = AttentionShape(
+            width=self.width,
+            heads=self.heads,
+            kv_heads=self.kv_heads,
+            head_width=self.head_width,
+            pattern=pattern,
+            position=self.position,
+        )
+        feedforward = self.block.feedforward.shape(self.width)
+        norms = self.block.norms_attention
+        return block_shape(self.block.norm, attention, feedforward, norms_attention=norms)
+
+
+class WithVocab:
+    """A config of a model of tokens; `vocab=None` leaves the vocabulary to a tokenizer."""
+
+    vocab: int | None
+
+    def check_vocab(self) -> None:
+        """Raise unless the vocabulary has a size, or is left open."""
+        if self.vocab is not None:
+            check_size("vocab", self.vocab)
+
+    @property
+    def vocab_size(self) -> int:
+        """The vocabulary, or a ValueError where no tokenizer has decided on it."""
+        if self.vocab is None:
+            raise ValueError("vocab must be given: no tokenizer has decided on it yet, got vocab=None")
+        return self.vocab
+
+
+class WithTrunk:
+    """A flat config that holds the fields of a `TrunkConfig` among its own."""
+
+    __dataclass_fields__: ClassVar[dict]
+
+    @cached_property
+    def trunk(self) -> TrunkConfig:
+        """What the trunk needs of it."""
+        shared = {one.name for one in fields(TrunkConfig)} & {one.name for one in fields(self)}
+        values = {name: getattr(self, name) for name in shared}
+        given = values["pattern"] if isinstance(values["pattern"], tuple) else (values["pattern"],)
+        return TrunkConfig(**values | {"pattern": tuple(self.applied(pattern) for pattern in given)})
+
+    def applied(self, pattern: Pattern) -> Pattern:
+        """What a block makes of a pattern: itself."""
+        return pattern
+
+    @property
+    def patterns(self) -> tuple[Pattern, ...]:
+        """What each block applies."""
+        return self.trunk.patterns
+
+    @property
+    def head_size(self) -> int:
+        """The width of one head."""
+        return self.trunk.head_size
 
 
 class Trunk(nn.Module):
     """The part of a model between its embedding and its head."""
 
-    def __init__(
-        self,
-        patterns: Sequence[Pattern],
-        block: Assembly,
-        *,
-        width: int,
-        heads: int,
-        kv_heads: int | None = None,
-        head_width: int | None = None,
-        position: Position | None = None,
-        dropout: float = 0.0,
-    ) -> None:
+    def __init__(self, config: TrunkConfig) -> None:
         super().__init__()
-        self.dropout = dropout
-        self.input_norm = block.norm.build(width) if block.norms_input else nn.Identity()
+        self.dropout = config.dropout
+        norm, width = config.block.norm, config.width
+        self.input_norm = norm.build(width) if config.block.norms_input else nn.Identity()
         self.blocks = Stack(
-            patterns,
-            block,
-            dropout=dropout,
+            config.patterns,
+            config.block,
             width=width,
-            heads=heads,
-            kv_heads=kv_heads,
-            head_width=head_width,
-            position=position,
+            heads=config.heads,
+            kv_heads=config.kv_heads,
+            head_width=config.head_width,
+            position=config.position,
+            dropout=config.dropout,
         )
-        self.output_norm = block.norm.build(width) if block.norms_output else nn.Identity()
+        self.output_norm = norm.build(width) if config.block.norms_output else nn.Identity()
 
     def run(
         self,
@@ -76,26 +198,18 @@ class Trunk(nn.Module):
         initialise(self, depth=max(1, len(self.blocks)), generator=generator)
 
 
-def check_trunk(
-    width: int,
-    heads: int,
-    head_width: int | None,
-    block: Assembly,
-    *,
-    dropout: float,
-    kv_heads: int | None = None,
-    position: Position | None = None,
-) -> None:
-    """Raise unless these fields of a config fit together."""
-    check_heads(width, heads, kv_heads, head_width, position)
-    check_dropout(dropout)
-    check_part("block", block, Assembly)
-
-
 def check_part(name: str, value: object, kind: object) -> None:
     """Raise unless `value` is one of the values of a union."""
     if not isinstance(value, kind):  # type: ignore[arg-type]
         raise ValueError(f"{name} must be one of {kind}, got {name}={value!r}".replace("regard.layers.", ""))
+
+
+def check_pool(pool: str, classes: int | None) -> None:
+    """Raise unless a model reads its class token or the mean, for at least one class or none at all."""
+    if classes is not None:
+        check_size("classes", classes)
+    if pool not in POOLS:
+        raise ValueError(f"pool must be one of {POOLS}, got pool={pool!r}")
 
 
 def check_tokens(name: str, tokens: Tensor, shape: tuple[int, ...] | None = None) -> None:

@@ -9,19 +9,28 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
-from regard.errors import check_int
-from regard.layers import Assembly, PatchEmbed, PreNorm, Trace, cycle
+from regard.layers import Assembly, PatchEmbed, PreNorm, Trace
+from regard.layers.letters import check_size
 from regard.layers.position import LearnedTable
+from regard.layers.shapes import (
+    ClassTokenShape,
+    ImageShape,
+    LinearShape,
+    MeanShape,
+    MovedShape,
+    PatchTableShape,
+    PerRowShape,
+    Shape,
+    classifier,
+)
 from regard.layers.stack import check_pattern
-from regard.models.trunk import Trunk, check_tokens, check_trunk, mean_pool
+from regard.models.trunk import Trunk, WithTrunk, check_pool, check_tokens, mean_pool
 from regard.pattern import Full, Pattern
 from regard.sharing.sizes import pair
 
-POOLS = ("class", "mean")
-
 
 @dataclass(frozen=True, kw_only=True)
-class ViTConfig:
+class ViTConfig(WithTrunk):
     """The shape of a ViT; sizes are (rows, cols) or one number for both.
 
     With `pool="class"` token 0 is a class token and reads the image; with "mean" there are patches alone,
@@ -47,18 +56,14 @@ class ViTConfig:
     def __post_init__(self) -> None:
         object.__setattr__(self, "image", pair("image", self.image, 1))
         object.__setattr__(self, "patch", pair("patch", self.patch, 1))
-        check_int("channels", self.channels, 1)
-        if self.classes is not None:
-            check_int("classes", self.classes, 1)
-        if self.pool not in POOLS:
-            raise ValueError(f"pool must be one of {POOLS}, got pool={self.pool!r}")
+        check_size("channels", self.channels)
+        check_pool(self.pool, self.classes)
         (rows, cols), (high, wide) = pair("image", self.image, 1), pair("patch", self.patch, 1)
         if rows % high or cols % wide:
             raise ValueError(f"patches must tile the image, got image={(rows, cols)}, patch={(high, wide)}")
         object.__setattr__(self, "pattern", check_pattern(self.pattern))
-        for pattern in self.patterns:
+        for pattern in self.trunk.kinds:
             pattern.resolve(self.tokens)
-        check_trunk(self.width, self.heads, self.head_width, self.block, dropout=self.dropout)
 
     @property
     def grid(self) -> tuple[int, int]:
@@ -71,15 +76,30 @@ class ViTConfig:
         """How many tokens the blocks see: the patches, and the class token if there is one."""
         return self.grid[0] * self.grid[1] + (self.pool == "class")
 
-    @property
-    def patterns(self) -> tuple[Pattern, ...]:
-        """What each block applies."""
-        return cycle(self.pattern, self.depth)
-
-    @property
-    def head_size(self) -> int:
-        """The width of one head."""
-        return self.width // self.heads if self.head_width is None else self.head_width
+    def shapes(self) -> ImageShape:
+        """Patches, positions, blocks, the class token or the mean, a classifier."""
+        (rows, cols), (high, wide) = self.grid, pair("patch", self.patch, 1)
+        taps, read = self.channels * high * wide, self.pool == "class"
+        table = PatchTableShape(places=rows * cols, width=self.width, class_token=read)
+        trunk = self.trunk.shapes()
+        norm = self.trunk.norm if self.block.norms_output else None
+        parts: dict[str, Shape | None] = {
+            "patches": LinearShape(inputs=taps, outputs=self.width) + MovedShape(width=taps),
+            "position": table,
+            **{
+                name: ClassTokenShape(part) if read and part is not None else part
+                for name, part in trunk.items()
+            },
+            "output_norm": PerRowShape(norm) if read and norm is not None else norm,
+            "mean": None if read else MeanShape(width=self.width),
+        }
+        return ImageShape(
+            shape=classifier(parts, self.width, self.classes),
+            size=pair("image", self.image, 1),
+            patch=(high, wide),
+            resizes=True,
+            class_token=read,
+        )
 
 
 class ViT(Trunk):
@@ -93,15 +113,10 @@ class ViT(Trunk):
     def __init__(self, config: ViTConfig, *, generator: torch.Generator | None = None) -> None:
         device = torch.get_default_device()
         with torch.device("meta"):
-            super().__init__(
-                config.patterns,
-                config.block,
-                width=config.width,
-                heads=config.heads,
-                head_width=config.head_width,
-                dropout=config.dropout,
-            )
+            super().__init__(config.trunk)
             self.config = config
+            # A head that reads token 0 alone needs no other token of a last block that sees everything.
+            self.reads_token_0 = config.pool == "class" and config.patterns[-1:] == (Full(),)
             rows, cols = config.grid
             self.patches = PatchEmbed(config.channels, config.width, pair("patch", config.patch, 1))
             self.position = LearnedTable(rows * cols, config.width)
@@ -135,8 +150,7 @@ class ViT(Trunk):
 
         `segments` (B,P) are 0 for real patches and −1 for padding.
         """
-        if torch.compiler.is_compiling() and trace is None and self._reads_token_0(segments):
-            # The head reads token 0, so the last block need not make the others.
+        if torch.compiler.is_compiling() and trace is None and segments is None and self.reads_token_0:
             x = self.blocks.first(
                 self.enter(self._embedded(images)[0], generator=generator), generator=generator
             )
@@ -147,10 +161,6 @@ class ViT(Trunk):
         if pooled is None:
             pooled = mean_pool(self.output_norm(x), segments)
         return pooled if self.head is None else self.head(pooled)
-
-    def _reads_token_0(self, segments: Tensor | None) -> bool:
-        patterns = self.config.patterns
-        return self.class_token is not None and segments is None and patterns[-1:] == (Full(),)
 
     def _tokens(
         self,

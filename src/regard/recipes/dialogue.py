@@ -20,7 +20,7 @@ def recipe() -> Recipe:
         task=Language(
             data="tinyshakespeare",
             model=GPTConfig(
-                vocab=1, context=128, depth=3, width=256, heads=4, position=Rotary(), dropout=0.5
+                vocab=None, context=128, depth=3, width=256, heads=4, position=Rotary(), dropout=0.5
             ),
             tokens=Words(),
             cut="dialogues",

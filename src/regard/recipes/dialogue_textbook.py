@@ -22,7 +22,7 @@ def recipe() -> Recipe:
         task=Language(
             data="tinyshakespeare",
             model=GPTConfig(
-                vocab=1,
+                vocab=None,
                 context=128,
                 depth=6,
                 width=128,

@@ -18,7 +18,7 @@ def recipe() -> Recipe:
         name="play-gpt",
         task=Language(
             data="play",
-            model=GPTConfig(vocab=1, context=128, depth=3, width=96, heads=4),
+            model=GPTConfig(vocab=None, context=128, depth=3, width=96, heads=4),
             tokens=Characters(),
             validation=0.05,
         ),

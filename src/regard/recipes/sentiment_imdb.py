@@ -21,7 +21,7 @@ def recipe() -> Recipe:
     """The values."""
     tokens = BytePairs(vocab=10_240, lower=True)
     model = EncoderConfig(
-        vocab=1,
+        vocab=None,
         context=1024,
         depth=4,
         width=256,

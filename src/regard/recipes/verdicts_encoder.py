@@ -20,7 +20,7 @@ def recipe() -> Recipe:
         task=ClassifyTexts(
             data="verdicts",
             model=EncoderConfig(
-                vocab=1, context=48, depth=3, width=64, heads=4, block=PreNorm(), pool="mean"
+                vocab=None, context=48, depth=3, width=64, heads=4, block=PreNorm(), pool="mean"
             ),
             tokens=Words(),
         ),

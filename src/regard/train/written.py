@@ -48,6 +48,8 @@ def from_data(data: Any) -> Any:
     if kind is None:
         raise ValueError(f"no part is called {data.get('part')!r}; parts: {', '.join(sorted(kinds()))}")
     values = {key: from_data(one) for key, one in data.items() if key != "part"}
+    if values.get("vocab") == 1:
+        values["vocab"] = None  # so earlier recipes said that the data decides on it
     if strange := sorted(set(values) - {field.name for field in fields(kind)}):
         raise ValueError(f"{kind.__name__} has no field {', '.join(strange)}")
     try:

@@ -10,11 +10,11 @@ from typing import Any
 import torch
 
 from regard.cost import CONVENTIONS, AttentionShape, Cost, price, report
-from regard.cost.huggingface import read_config
-from regard.cost.presets import PRESETS, preset
 from regard.cost.sweep import CURVES, Sweep, overtakings, sweep
 from regard.errors import need
 from regard.models import GPTConfig
+from regard.models.huggingface_config import read_config
+from regard.models.presets import PRESETS, preset
 from regard.studio import limits, plot, show
 from regard.studio.controls import FAST, slider
 from regard.studio.rooms.patterns import read
@@ -159,10 +159,10 @@ def python_line(name: str, tokens: object, batch: object, way: str) -> str:
     more = {WAYS[1]: ", training=True", WAYS[2]: ", decode=True"}.get(way, "")
     more += ", image=(28, 28)" if name in OF_ANY_IMAGE else ""
     if name == PASTED:
-        load = "import json; from regard.cost.huggingface import read_config"
+        load = "import json; from regard.models.huggingface_config import read_config"
         what = "read_config(json.load(open('config.json')))[0]"
     elif name in PRESETS:
-        load, what = "from regard.cost.presets import preset", f"preset({name!r})"
+        load, what = "from regard.models.presets import preset", f"preset({name!r})"
     else:
         load, what = "from regard.zoo import open_run", f"open_run({name!r}).model"
     return f"{load}; from regard.cost import price; price({what}, tokens={tokens}, batch={batch}{more})"

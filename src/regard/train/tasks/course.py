@@ -11,6 +11,7 @@ from torch import nn
 
 from regard.course import DialogueGPT, VisionTransformer
 from regard.errors import check_sizes
+from regard.models.trunk import WithVocab
 
 Model = TypeVar("Model", bound=nn.Module)
 
@@ -45,14 +46,14 @@ class CourseViT:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CourseGPT:
+class CourseGPT(WithVocab):
     """The arguments of `regard.course.DialogueGPT`; `vocab` is set from the data.
 
     >>> type(CourseGPT(vocab=9, context=8, depth=1, width=8, heads=2).build()).__name__
     'DialogueGPT'
     """
 
-    vocab: int = 1
+    vocab: int | None = None
     context: int
     depth: int = 6
     width: int = 128
@@ -61,12 +62,13 @@ class CourseGPT:
     hidden: int = 128
 
     def __post_init__(self) -> None:
-        check_sizes(**vars(self))
+        self.check_vocab()
+        check_sizes(**{name: value for name, value in vars(self).items() if name != "vocab"})
 
     def build(self, generator: torch.Generator | None = None) -> DialogueGPT:
         """The model, with first weights by the generator's seed."""
         stack = self.width, self.head_width, self.hidden, self.heads, self.depth
-        return _seeded(lambda: DialogueGPT(self.vocab, self.context, *stack), generator)
+        return _seeded(lambda: DialogueGPT(self.vocab_size, self.context, *stack), generator)
 
 
 def _seeded(build: Callable[[], Model], generator: torch.Generator | None) -> Model:

@@ -58,7 +58,7 @@ class MaskedModel(nn.Module):
         self.encoder = encoder
         width = encoder.config.width
         self.dense, self.norm = nn.Linear(width, width), nn.LayerNorm(width)
-        self.bias = nn.Parameter(torch.zeros(encoder.config.vocab))
+        self.bias = nn.Parameter(torch.zeros(encoder.config.vocab_size))
         with torch.no_grad():
             self.dense.weight.copy_(torch.eye(width))
             self.dense.bias.zero_()

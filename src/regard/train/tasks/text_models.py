@@ -29,7 +29,7 @@ TextModel = Encoder | GRUClassifier | BERTGRUSentiment
 def fitted(model: TextConfig, begin: TextModel | None, *, vocab: int, classes: int) -> TextConfig:
     """The config for this vocabulary and these classes, and for the model to begin with, if any.
 
-    >>> fitted(GRUConfig(vocab=1, context=8), None, vocab=50, classes=3).vocab
+    >>> fitted(GRUConfig(vocab=None, context=8), None, vocab=50, classes=3).vocab
     50
     """
     if isinstance(model, BERTGRUConfig):

@@ -2,59 +2,63 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
-from regard.cost.result import Number
-from regard.cost.setting import Setting, is_symbolic, symbol
+from regard.cost.setting import Setting
+from regard.layers.letters import Number, is_letter, letter
 from regard.pattern import And, Causal, Full, Global, Not, Or, Pattern, Strided, Windowed
+
+if TYPE_CHECKING:
+    from sympy import Expr, Symbol
 
 CELLS = 1 << 22  # of a mask looked at in one go
 MOST_CELLS = 1 << 34
 
 
 @dataclass(frozen=True)
-class Sight:
+class PairCounts:
     """Of one head over the whole batch: pairs, queries that see a key, and keys that a query sees."""
 
     pairs: Number
     queries: Number
     keys: Number
 
-    def times(self, count: Number) -> Sight:
+    def times(self, count: Number) -> PairCounts:
         """The same for so many independent problems."""
-        return Sight(self.pairs * count, self.queries * count, self.keys * count)
+        return PairCounts(self.pairs * count, self.queries * count, self.keys * count)
 
 
-def sight(s: Setting, pattern: Pattern, n: Number) -> Sight:
+def pair_counts(s: Setting, pattern: Pattern, n: Number) -> PairCounts:
     """What `pattern` shows to n queries at n keys in every row of the batch.
 
     >>> from regard.pattern import Strided
-    >>> sight(Setting(batch=2), Strided(back=1), 4)
-    Sight(pairs=14, queries=8, keys=8)
+    >>> pair_counts(Setting(batch=2), Strided(back=1), 4)
+    PairCounts(pairs=14, queries=8, keys=8)
     """
     if s.segments is not None:
         return segmented(pattern, s.segments, n)
-    if is_symbolic(n):
+    if is_letter(n):
         if not all_take_part(pattern):
             raise ValueError(f"{pattern} has no formula here: which queries see nothing depends on n")
-        return Sight(pairs_formula(pattern, n, s.letters), n, n).times(s.batch)
+        return PairCounts(pairs_formula(pattern, n, s.letters), n, n).times(s.batch)
     pattern.resolve(n)
     return counted(pattern, n, n).times(s.batch)
 
 
 @lru_cache(maxsize=1024)
-def counted(pattern: Pattern, n: int, m: int) -> Sight:
+def counted(pattern: Pattern, n: int, m: int) -> PairCounts:
     """The last n of m positions look at all m."""
     quick = _quick(pattern, n) if n == m else None
     pairs = pattern.pairs(n, m) if quick is None else quick
     if n == m and all_take_part(pattern):
-        return Sight(pairs, n, n)
-    return Sight(pairs, int((pattern.row_pairs(n, m) > 0).sum()), _keys_seen(pattern, n, m))
+        return PairCounts(pairs, n, n)
+    return PairCounts(pairs, int((pattern.row_pairs(n, m) > 0).sum()), _keys_seen(pattern, n, m))
 
 
 def _quick(pattern: Pattern, n: int) -> int | None:
@@ -72,12 +76,12 @@ def _quick(pattern: Pattern, n: int) -> int | None:
     return None
 
 
-def segmented(pattern: Pattern, segments: Tensor, n: int) -> Sight:
+def segmented(pattern: Pattern, segments: Tensor, n: int) -> PairCounts:
     """The same where a pair also needs equal, non-negative segments (B, M), n the queries."""
     m = segments.shape[1]
     pattern.resolve(n, m)
     k = torch.arange(m)
-    total = Sight(0, 0, 0)
+    total = PairCounts(0, 0, 0)
     for row in segments.cpu():
         pairs, queries, keys = 0, 0, torch.zeros(m, dtype=torch.bool)
         for q in torch.arange(m - n, m).split(max(1, CELLS // max(m, 1))):
@@ -85,13 +89,13 @@ def segmented(pattern: Pattern, segments: Tensor, n: int) -> Sight:
             pairs += int(seen.sum())
             queries += int(seen.any(1).sum())
             keys |= seen.any(0)
-        total = Sight(total.pairs + pairs, total.queries + queries, total.keys + int(keys.sum()))
+        total = PairCounts(total.pairs + pairs, total.queries + queries, total.keys + int(keys.sum()))
     return total
 
 
-def masked(allowed: Tensor) -> Sight:
+def masked(allowed: Tensor) -> PairCounts:
     """The same of a mask (…, N, M)."""
-    return Sight(int(allowed.sum()), int(allowed.any(-1).sum()), int(allowed.any(-2).sum()))
+    return PairCounts(int(allowed.sum()), int(allowed.any(-1).sum()), int(allowed.any(-2).sum()))
 
 
 def all_take_part(pattern: Pattern) -> bool:
@@ -129,20 +133,20 @@ def _keys_seen(pattern: Pattern, n: int, m: int) -> int:
     return int(out.sum())
 
 
-def pairs_formula(pattern: Pattern, n: Any, letters: Any) -> Any:
+def pairs_formula(pattern: Pattern, n: Expr, letters: Mapping[str, Symbol]) -> Expr:
     """`pairs` as an expression in n; with letters, those fields of a single value stay letters."""
     atoms = pattern.atoms()
-    used = {letter for atom in atoms for letter in atom.letters.values()} & set(letters)
+    used = {name for atom in atoms for name in atom.letters.values()} & set(letters)
     if used and pattern != atoms[0]:
         raise ValueError(f"letters are kept for single values only, got the expression {pattern}")
     if not used:
-        return pattern.formula().subs(symbol("n"), n)
+        return pattern.formula().subs(letter("n"), n)
     from sympy import Integer
 
     atom = atoms[0]
     fields = {
-        name: letters[letter] if letter in letters else Integer(getattr(atom, name))
-        for name, letter in atom.letters.items()
+        name: letters[short] if short in letters else Integer(getattr(atom, name))
+        for name, short in atom.letters.items()
     }
     return atom.closed_form(n, fields)
 
@@ -152,7 +156,7 @@ def keys_held(pattern: Pattern, n: Number) -> Number:
     kept = pattern.keys_kept()
     if kept is None:
         return n
-    if is_symbolic(n):
+    if is_letter(n):
         from sympy import Min
 
         return Min(n, kept)

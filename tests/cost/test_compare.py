@@ -2,10 +2,10 @@ import pytest
 import torch
 from torch import nn
 
-from regard.cost import peers
-from regard.cost.executing import executed
-from regard.cost.peers import Reading, compare, explain, landmarks
-from regard.cost.standard import markdown
+from regard.cost.compare import counters
+from regard.cost.compare.counters import Reading, compare, explain, landmarks
+from regard.cost.compare.models import markdown
+from regard.cost.executed import executed
 from regard.models import GPT, GPTConfig
 
 TOKENS = torch.zeros(1, 8, dtype=torch.long)
@@ -18,7 +18,7 @@ def model() -> GPT:
 
 def test_every_tool_has_a_line(model):
     found = compare("small", model, TOKENS)
-    assert [one.tool for one in found.readings] == list(peers.TOOLS)
+    assert [one.tool for one in found.readings] == list(counters.TOOLS)
     assert all(isinstance(one, Reading) and one.why and "\n" not in one.why for one in found.readings)
     assert found.flops == executed(model, TOKENS).flops
     assert found.parameters == sum(weight.numel() for weight in model.parameters())
@@ -31,7 +31,7 @@ def test_a_tool_that_fails_is_one_line(model, monkeypatch):
     def fails(model, inputs):
         raise RuntimeError("first\nsecond")
 
-    monkeypatch.setattr(peers, "TOOLS", {"x": ("torch", fails), "y": ("no_such_tool", fails)})
+    monkeypatch.setattr(counters, "TOOLS", {"x": ("torch", fails), "y": ("no_such_tool", fails)})
     first, second = compare("small", model, TOKENS).readings
     assert first.why == "fails: RuntimeError: first"
     assert first.flops is None

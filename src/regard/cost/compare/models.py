@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from regard.cost.peers import Comparison, compare
+from regard.cost.compare.counters import CounterComparison, compare
 from regard.models import GPT, ConvNet, ConvNetConfig, GPTConfig, GridRNN, GridRNNConfig, ViT, ViTConfig
 from regard.pattern import Causal, Pattern, Windowed
 
@@ -14,7 +14,7 @@ def _gpt(pattern: Pattern) -> GPT:
     return GPT(GPTConfig(vocab=1000, context=256, depth=4, width=128, heads=4, pattern=pattern))
 
 
-def comparisons() -> list[Comparison]:
+def comparisons() -> list[CounterComparison]:
     """Every tool on every model."""
     torch_own = nn.TransformerEncoderLayer(128, 4, 512, batch_first=True, dropout=0.0)
     ids = torch.zeros(1, 256, dtype=torch.long)
@@ -37,7 +37,7 @@ def comparisons() -> list[Comparison]:
     ]
 
 
-def markdown(found: list[Comparison]) -> str:
+def markdown(found: list[CounterComparison]) -> str:
     """The comparison as the document that the command saves."""
     lines = [
         "# Counters compared",

@@ -17,18 +17,18 @@ from regard.attention import linear_attend
 from regard.attention.bias import DistanceBias
 from regard.attention.engine import attend
 from regard.attention.linear_features import FEATURES, identity
-from regard.cost.aten import scaled, sdpa_sight
 from regard.cost.attention import (
     attention,
     attention_gradient,
     linear_attention,
     linear_attention_gradient,
 )
-from regard.cost.course import head_rule
+from regard.cost.dense import linear, linear_gradient
+from regard.cost.executed.aten import scaled, sdpa_pairs
+from regard.cost.pair_counts import PairCounts, counted, masked, segmented
 from regard.cost.recurrent import activated, gru_gradient, gru_steps, steps, steps_gradient
 from regard.cost.result import Cost
 from regard.cost.setting import Setting
-from regard.cost.sight import Sight, counted, masked, segmented
 from regard.course.attention import AttentionHead, may_attend
 from regard.layers import decode_positions, position
 from regard.layers.attention import attend_slots
@@ -67,7 +67,7 @@ def _attend_slots(a: Values) -> Called:
     """One step over the slots of a cache: what the mask allows, or every slot."""
     q, k, v, allowed = a["q"], a["key"], a["value"], a["allowed"]
     (B, H, N, D), (G, M), E = q.shape, k.shape[1:3], v.shape[3]
-    seen = Sight(N * M, N, M).times(B) if allowed is None else masked(allowed.expand(B, 1, N, M))
+    seen = PairCounts(N * M, N, M).times(B) if allowed is None else masked(allowed.expand(B, 1, N, M))
     scale = scaled(None, D)
     forward = attention(seen, H, D, E, scaled=scale, biased=a["bias"] is not None)
     return Called(forward, attention_gradient(seen, H, G, D, E, scaled=scale), B * H * N * M)
@@ -139,18 +139,18 @@ def _course_head(a: Values) -> Called:
     head, x = a["self"], a["x"]
     B, T, dim = x.shape
     allowed = may_attend(a["attn_mask"], x)
-    seen = Sight(B * T * T, B * T, B * T) if allowed is None else masked(allowed.expand(B, T, T))
-    s = Setting(batch=B)
-    forward = head_rule(s, B * T, dim, head.n_hidden, seen)
-    both = head_rule(Setting(batch=B, training=True), B * T, dim, head.n_hidden, seen, not x.requires_grad)
-    return Called(forward, both + forward * -1, B * T * T)
+    seen = PairCounts(B * T * T, B * T, B * T) if allowed is None else masked(allowed.expand(B, T, T))
+    D, scale = head.n_hidden, scaled(None, head.n_hidden)
+    forward = linear(Setting(), B * T, dim, D) * 3 + attention(seen, 1, D, D, scaled=scale, biased=False)
+    gradient = linear_gradient(B * T, dim, D, True, x.requires_grad) * 3
+    return Called(forward, gradient + attention_gradient(seen, 1, 1, D, D, scaled=scale), B * T * T)
 
 
 def _sdpa(a: Values) -> Called:
     q, k, v, mask = a["query"], a["key"], a["value"], a.get("attn_mask")
     N, D = q.shape[-2:]
     H, G = (q.shape[-3], k.shape[-3]) if q.ndim > 2 else (1, 1)
-    seen = sdpa_sight(N, k.shape[-2], bool(a.get("is_causal", False)), q.shape[:-2].numel() // H)
+    seen = sdpa_pairs(N, k.shape[-2], bool(a.get("is_causal", False)), q.shape[:-2].numel() // H)
     scale = scaled(a.get("scale"), D)
     biased = mask is not None and mask.is_floating_point()
     forward = attention(seen, H, D, v.shape[-1], scaled=scale, biased=biased)
@@ -164,12 +164,14 @@ def _flex(a: Values) -> Called:
     q, k, v, block_mask = a["query"], a["key"], a["value"], a["block_mask"]
     (B, H, N, D), (G, M), E = q.shape, k.shape[1:3], v.shape[3]
     if block_mask is None:
-        seen = Sight(N * M, N, M).times(B)
+        seen = PairCounts(N * M, N, M).times(B)
         forward = attention(seen, H, D, E, scaled=scaled(a["scale"], D), biased=False)
         return Called(forward, attention_gradient(seen, H, G, D, E, scaled=True), B * H * N * M)
     allowed = create_mask(block_mask.mask_mod, B, H, N, M, device=q.device)
     whole = masked(allowed)  # over batch and heads
-    sizes = Sight(whole.pairs, whole.queries, int(allowed.unflatten(1, (G, H // G)).any(2).any(-2).sum()))
+    sizes = PairCounts(
+        whole.pairs, whole.queries, int(allowed.unflatten(1, (G, H // G)).any(2).any(-2).sum())
+    )
     scale = scaled(a["scale"], D)
     forward = attention(sizes, 1, D, E, scaled=scale, biased=False)
     return Called(forward, attention_gradient(sizes, 1, 1, D, E, scaled=scale), B * H * N * M)

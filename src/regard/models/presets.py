@@ -4,30 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from difflib import get_close_matches
-from typing import Any
 
-from regard.cost.huggingface import BertShape, DecoderShape, ViTShape
-from regard.cost.shapes import (
+from regard.layers.attention_shapes import (
     AttentionShape,
-    ConvolutionShape,
-    FeedForwardShape,
-    GridRNNShape,
     LinearAttentionShape,
     PooledAttentionShape,
-    RNNShape,
     WeightlessShape,
 )
-from regard.models import (
-    BERTGRUConfig,
-    ConvNetConfig,
-    EncoderConfig,
-    GPTConfig,
-    GridCompletionConfig,
-    GridRNNConfig,
-    GRUConfig,
-    MLPConfig,
-    ViTConfig,
-)
+from regard.layers.feedforward import FeedForwardShape
+from regard.layers.image_shapes import ConvolutionShape
+from regard.layers.recurrent_shapes import GridRNNShape, RNNShape
+from regard.layers.shapes import HasShapes, Shape
+from regard.models.bert_gru import BERTGRUConfig
+from regard.models.completion import GridCompletionConfig
+from regard.models.convnet import ConvNetConfig
+from regard.models.encoder import EncoderConfig
+from regard.models.gpt import GPTConfig
+from regard.models.grid import GridRNNConfig
+from regard.models.gru import GRUConfig
+from regard.models.huggingface_shapes import BertShape, DecoderShape, ViTShape
+from regard.models.mlp import MLPConfig
+from regard.models.vit import ViTConfig
 from regard.pattern import Causal
 
 
@@ -45,11 +42,7 @@ def _vit(patch: int, depth: int, width: int, heads: int) -> ViTShape:
     return ViTShape(backbone=backbone, labels=1000)
 
 
-def _small(classes: int = 10) -> dict[str, Any]:
-    return {"image": 28, "channels": 1, "classes": classes}
-
-
-PRESETS: dict[str, Callable[[], Any]] = {
+PRESETS: dict[str, Callable[[], HasShapes | Shape]] = {
     "gpt2": lambda: _gpt2(12, 768, 12),
     "gpt2-medium": lambda: _gpt2(24, 1024, 16),
     "gpt2-large": lambda: _gpt2(36, 1280, 20),
@@ -64,10 +57,10 @@ PRESETS: dict[str, Callable[[], Any]] = {
     "llama-3-8b": lambda: DecoderShape(
         vocab=128_256, depth=32, width=4096, heads=32, kv_heads=8, hidden=14_336
     ),
-    "vit-small": lambda: ViTConfig(**_small(), patch=4, depth=6, width=128, heads=4),
-    "convnet-small": lambda: ConvNetConfig(**_small()),
-    "mlp-small": lambda: MLPConfig(**_small()),
-    "grid-rnn-small": lambda: GridRNNConfig(**_small()),
+    "vit-small": lambda: ViTConfig(image=28, channels=1, classes=10, patch=4, depth=6, width=128, heads=4),
+    "convnet-small": lambda: ConvNetConfig(image=28, classes=10),
+    "mlp-small": lambda: MLPConfig(image=28, classes=10),
+    "grid-rnn-small": lambda: GridRNNConfig(image=28, classes=10),
     "grid-completion-small": GridCompletionConfig,
     "gpt-small": lambda: GPTConfig(vocab=256, context=256),
     "bert-gru": lambda: BERTGRUConfig(bert=_bert(12, 768, 12, "pooler").backbone),
@@ -85,7 +78,7 @@ PRESETS: dict[str, Callable[[], Any]] = {
 }
 
 
-def preset(name: str) -> Any:
+def preset(name: str) -> HasShapes | Shape:
     """The config of a name, or a ValueError that suggests one.
 
     >>> preset("gpt2").width

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from regard.cost.attention import attention, attention_gradient
 from regard.cost.dense import convolution_gradient, product
+from regard.cost.pair_counts import PairCounts
 from regard.cost.result import Cost
-from regard.cost.sight import Sight
 
 Arguments = dict[str, Any]  # by their names in the schema, defaults filled in
 AtenRule = Callable[[Arguments, Any], Cost]
@@ -200,18 +200,18 @@ def _rnn_kernel(a: Arguments, out: Any) -> Cost:
     return cost + Cost(adds=steps * (sum(map(len, biases)) + sum(len(w) for w in matrices) // 2))
 
 
-def sdpa_sight(n: int, m: int, causal: bool, batch: int) -> Sight:
+def sdpa_pairs(n: int, m: int, causal: bool, batch: int) -> PairCounts:
     """torch's triangle is aligned at the top left, so query i sees keys up to i."""
     if not causal:
-        return Sight(n * m, n if m else 0, m if n else 0).times(batch)
+        return PairCounts(n * m, n if m else 0, m if n else 0).times(batch)
     full = min(n, m)
-    return Sight(full * (full + 1) // 2 + max(0, n - m) * m, n if m else 0, full).times(batch)
+    return PairCounts(full * (full + 1) // 2 + max(0, n - m) * m, n if m else 0, full).times(batch)
 
 
 def _fused(a: Arguments) -> Cost:
     q, k, v = a["query"], a["key"], a["value"]
     B, H, N, D = q.shape
-    seen = sdpa_sight(N, k.shape[2], bool(a.get("is_causal", False)), B)
+    seen = sdpa_pairs(N, k.shape[2], bool(a.get("is_causal", False)), B)
     bias = a.get("attn_bias", a.get("attn_mask"))
     biased = bias is not None and bias.is_floating_point()
     return attention(seen, H, D, v.shape[3], scaled=scaled(a.get("scale"), D), biased=biased)
@@ -220,7 +220,7 @@ def _fused(a: Arguments) -> Cost:
 def _fused_gradient(a: Arguments) -> Cost:
     q, k, v = a["query"], a["key"], a["value"]
     B, H, N, D = q.shape
-    seen = sdpa_sight(N, k.shape[2], bool(a.get("is_causal", False)), B)
+    seen = sdpa_pairs(N, k.shape[2], bool(a.get("is_causal", False)), B)
     return attention_gradient(seen, H, k.shape[1], D, v.shape[3], scaled=scaled(a.get("scale"), D))
 
 
@@ -234,7 +234,7 @@ def inner_pairs(name: str, a: Arguments) -> int:
     if not name.startswith("_scaled_dot_product_") or name.endswith("_backward"):
         return 0
     q, k = a["query"], a["key"]
-    return q.shape[1] * sdpa_sight(q.shape[2], k.shape[2], bool(a.get("is_causal", False)), q.shape[0]).pairs
+    return q.shape[1] * sdpa_pairs(q.shape[2], k.shape[2], bool(a.get("is_causal", False)), q.shape[0]).pairs
 
 
 RULES: dict[str, AtenRule] = {

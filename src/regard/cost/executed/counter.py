@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -17,9 +18,9 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from regard.cost import aten
-from regard.cost.own_rules import FUNCTION_RULES, OPERATION_RULES, Called, code_rules
-from regard.cost.result import Cost, changed, with_parts
+from regard.cost.executed import aten
+from regard.cost.executed.calls import FUNCTION_RULES, OPERATION_RULES, Called, code_rules
+from regard.cost.result import Cost
 
 COMPILES = ("flex_attention",)  # they compile themselves, which torch refuses to do while it is watched
 UNMEASURED = ("parameters", "weight_bytes", "activation_bytes", "cache_bytes", "moved_bytes", "depth")
@@ -59,13 +60,12 @@ class Counter:
         total = Cost()
         for part in self.costs.values():
             total = total + part
-        blank = dict.fromkeys(UNMEASURED)
-        parts = tuple((name, changed(part, **blank)) for name, part in self.costs.items() if part != Cost())
-        return with_parts(changed(total, uncounted=dict(self.unknown), **blank), parts)
+        parts = tuple((name, _unmeasured(part)) for name, part in self.costs.items() if part != Cost())
+        return replace(_unmeasured(total), uncounted=dict(self.unknown), parts=parts)
 
     def add(self, name: str, cost: Cost) -> None:
         """One more operation."""
-        cost = changed(cost, other={kind: count for kind, count in cost.other.items() if count})
+        cost = replace(cost, other={kind: count for kind, count in cost.other.items() if count})
         self.costs[name] = self.costs.get(name, Cost()) + cost
 
     @contextmanager
@@ -120,7 +120,7 @@ class Counter:
         forward = called.forward
         if forward.pairs and called.pairs_if_dense:
             computed = pairs if pairs else _tiles(values, called.pairs_if_dense)
-            forward = changed(forward, computed_pairs=computed)
+            forward = replace(forward, computed_pairs=computed)
         self.add(name, forward)
         tensor = result[0] if isinstance(result, tuple) else result
         if isinstance(tensor, Tensor) and tensor.grad_fn is not None:
@@ -261,3 +261,8 @@ def _gradients_within() -> Any:
     ):
         exclude = exclude.remove(key)
     return torch._C._ForceDispatchKeyGuard(include, exclude)
+
+
+def _unmeasured(cost: Cost) -> Cost:
+    """The same without what an execution does not tell."""
+    return replace(cost, **dict.fromkeys(UNMEASURED))  # type: ignore[arg-type]

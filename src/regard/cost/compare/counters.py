@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from regard.cost.executing import executed
+from regard.cost.executed import executed
 from regard.cost.result import Cost
 
 EXTRA = "compare"
@@ -48,7 +48,7 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class CounterComparison:
     """One model: the true counts, and every tool's."""
 
     model: str
@@ -65,7 +65,7 @@ class Comparison:
 Found = tuple[float | None, float | None]  # flops, parameters
 
 
-def compare(name: str, model: nn.Module, *inputs: Tensor) -> Comparison:
+def compare(name: str, model: nn.Module, *inputs: Tensor) -> CounterComparison:
     """Ask every tool; one that is not installed or fails says so in its line.
 
     >>> found = compare("a layer", nn.Linear(8, 4), torch.zeros(3, 8))
@@ -101,7 +101,7 @@ def compare(name: str, model: nn.Module, *inputs: Tensor) -> Comparison:
             why += f"; {abs(held - parameters):,} parameters too {'few' if held < parameters else 'many'}"
         ratio = None if whole is None else whole / true.flops
         readings.append(Reading(tool, whole, held, ratio, why))
-    return Comparison(name, true.flops, true.macs, parameters, tuple(readings))
+    return CounterComparison(name, true.flops, true.macs, parameters, tuple(readings))
 
 
 def landmarks(true: Cost, parameters: int) -> dict[str, int]:

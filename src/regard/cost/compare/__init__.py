@@ -1,0 +1,1 @@
+"""The same models through the counters in use, beside the true value."""

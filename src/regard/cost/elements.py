@@ -1,0 +1,93 @@
+"""Rules of what is done number by number, and of tables: norms, positions, embeddings, means, losses."""
+
+from __future__ import annotations
+
+from regard.cost.dense import kept, weights
+from regard.cost.result import Cost
+from regard.cost.setting import Setting, less_one
+from regard.layers.letters import Number, is_letter
+from regard.layers.norms import RMSNorm
+from regard.layers.shapes import (
+    ElementwiseShape,
+    EmbeddingShape,
+    LossShape,
+    MeanShape,
+    MovedShape,
+    NormShape,
+    PatchTableShape,
+    TableShape,
+    WeightsShape,
+)
+
+
+def elementwise(shape: ElementwiseShape, s: Setting) -> Cost:
+    """So much of each per token."""
+
+    def all_of(count: Number) -> Number:
+        return s.rows * count if count != 0 else 0  # a letter times 0 would be an expression
+
+    other = {} if shape.kind is None else {shape.kind: all_of(shape.elements)}
+    out = Cost(multiplies=all_of(shape.multiplies), adds=all_of(shape.adds), other=other)
+    return out + kept(s, all_of(shape.kept))
+
+
+def norm(shape: NormShape, s: Setting) -> Cost:
+    """LayerNorm has a scale and a shift, RMSNorm a scale alone."""
+    count = shape.width if isinstance(shape.norm, RMSNorm) else 2 * shape.width
+    numbers = s.batch * s.need_tokens() * shape.width
+    return weights(s, count) + Cost(other={"norm": numbers}) + kept(s, numbers)
+
+
+def embedding(shape: EmbeddingShape, s: Setting) -> Cost:
+    """A look-up: of the table only the ids must be read."""
+    rows, count = s.batch * s.need_tokens(), shape.vocab * shape.width
+    table = Cost(parameters=count, weight_bytes=count * s.each, moved_bytes=rows * 8)
+    return table + Cost(other={"embedding": rows * shape.width}) + kept(s, rows * shape.width)
+
+
+def table(shape: TableShape, s: Setting) -> Cost:
+    """The trained vectors; beyond the last of them a price is told with a notice, or refused."""
+    n, rows = s.need_tokens(), shape.rows
+    notices: tuple[str, ...] = ()
+    if not is_letter(n) and not is_letter(rows) and n > rows:
+        if shape.limit is not None:
+            raise ValueError(f"tokens must be at most {shape.limit}={rows}, got tokens={n}")
+        # The price is asked for to choose, often beyond what was trained; the model itself would refuse.
+        notices = (f"the learned positions end at context={rows}: {n} tokens are priced, not run",)
+    return weights(s, rows * shape.width) + Cost(notices=notices)
+
+
+def patch_table(shape: PatchTableShape, s: Setting) -> Cost:
+    """Of a formula the table is as large as it must be."""
+    places, width, more = s.need_tokens(), shape.width, 1 if shape.class_token else 0
+    rows = places if is_letter(places) else shape.places
+    out = Cost(adds=s.batch * places * width) + kept(s, s.batch * (places + more) * width)
+    out += weights(s, (rows + more) * width)
+    return out + Cost(other={"interpolate": places * width}) if rows != places else out
+
+
+def weights_alone(shape: WeightsShape, s: Setting) -> Cost:
+    """Counted and held; those that nobody reads move nowhere."""
+    if shape.read:
+        return weights(s, shape.count)
+    return Cost(parameters=shape.count, weight_bytes=shape.count * s.each)
+
+
+def mean(shape: MeanShape, s: Setting) -> Cost:
+    """The mean over the tokens that are no padding; without segments over all."""
+    n, width = s.need_tokens(), shape.width
+    out = Cost(adds=s.batch * less_one(n) * width, multiplies=s.batch * width)
+    if s.segments is None:
+        return out
+    # Padding is multiplied away, and the real tokens are counted.
+    return out + Cost(multiplies=s.batch * n * width, adds=s.batch * (n - 1))
+
+
+def moved(shape: MovedShape, s: Setting) -> Cost:
+    """Bytes that come in or go out."""
+    return Cost(moved_bytes=s.rows * shape.width * (s.each if shape.each is None else shape.each))
+
+
+def loss(shape: LossShape, s: Setting) -> Cost:
+    """Cross-entropy: the logits' exponentials, and one mean."""
+    return Cost(other={"loss": s.rows * shape.classes})

@@ -1,0 +1,145 @@
+"""The price of a tree of shapes: one rule per kind, and how each knot asks for what is below it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from regard.cost import attention, dense, elements, recurrent
+from regard.cost.result import Cost, tree
+from regard.cost.setting import Setting, less_one
+from regard.layers import attention_shapes, image_shapes, recurrent_shapes, shapes
+from regard.layers.letters import Number, is_letter
+from regard.layers.shapes import HasShapes, Shape
+from regard.sharing.sizes import pair
+
+Rule = Callable[[Any, Setting], Cost]
+
+
+def cost_of(shape: Shape, s: Setting) -> Cost:
+    """What a shape costs in a setting: by its own rule, or by those of what it is made of.
+
+    >>> cost_of(shapes.LinearShape(inputs=3, outputs=4) * 2, Setting(batch=5)).parameters
+    32
+    """
+    if isinstance(shape, HasShapes):
+        return cost_of(shape.shapes(), s)
+    return RULES[type(shape)](shape, s)
+
+
+def _parts(parts: tuple[tuple[str, Shape], ...], s: Setting) -> list[tuple[str, Cost]]:
+    """The parts one after another; what follows something that learns passes a gradient back to it."""
+    out, learns = [], s.inputs_learn
+    for name, part in parts:
+        cost = cost_of(part, replace(s, inputs_learn=learns))
+        learns = learns or (cost.parameters != 0 and not isinstance(part, shapes.FrozenShape))
+        out.append((name, cost))
+    return out
+
+
+def _tree(shape: shapes.TreeShape, s: Setting) -> Cost:
+    return tree(_parts(shape.parts, s))
+
+
+def _sum(shape: shapes.SumShape, s: Setting) -> Cost:
+    total = Cost()
+    for term in shape.terms:
+        total += cost_of(term, s)
+    return total
+
+
+def _repeated(shape: shapes.RepeatedShape, s: Setting) -> Cost:
+    return cost_of(shape.shape, s) * shape.times
+
+
+def _beside(shape: shapes.BesideShape, s: Setting) -> Cost:
+    one = cost_of(shape.shape, s)
+    return replace(one * shape.times, depth=one.depth)
+
+
+def _per_row(shape: shapes.PerRowShape, s: Setting) -> Cost:
+    return cost_of(shape.shape, replace(s, tokens=1))
+
+
+def _class_token(shape: shapes.ClassTokenShape, s: Setting) -> Cost:
+    return cost_of(shape.shape, replace(s, tokens=s.need_tokens() + 1))
+
+
+def _frozen(shape: shapes.FrozenShape, s: Setting) -> Cost:
+    return cost_of(shape.shape, replace(s, training=False))
+
+
+def _model(shape: shapes.ModelShape, s: Setting) -> Cost:
+    s = replace(s, inputs_learn=False)
+    parts = _parts(shape.tree.parts, s)
+    if s.training and shape.loss is not None:
+        parts.append(("loss", cost_of(shape.loss, s)))
+    cost = tree(parts)
+    if not s.decode:
+        return cost
+    # One token after another: as much arithmetic, but n times in sequence, reading all weights each time.
+    # The parts' moved bytes hold each weight once; every further token reads them again.
+    n = s.need_tokens()
+    again = less_one(n) * cost.weight_bytes
+    return replace(cost, depth=cost.depth * n, moved_bytes=cost.moved_bytes + again)
+
+
+def _image(shape: shapes.ImageShape, s: Setting) -> Cost:
+    if shape.resizes and is_letter(s.tokens):
+        places = s.need_tokens() - (1 if shape.class_token else 0)
+        return cost_of(shape.shape, replace(s, tokens=places, image=None, inputs_learn=False))
+    rows, cols = dense.patch_grid(_size(shape, s), shape.patch)
+    inner = replace(s, tokens=rows * cols, image=(rows, cols), inputs_learn=False)
+    return cost_of(shape.shape, inner)
+
+
+def _size(shape: shapes.ImageShape, s: Setting) -> tuple[Number, Number]:
+    """The image that is asked for, or the model's own; another one is refused, as the model would."""
+    if shape.size is None:
+        if s.image is None:
+            raise ValueError("image must be given for a model of images of any size, such as image=(28, 28)")
+        return s.image
+    asked = shape.size if s.image is None else pair("image", s.image, 1)
+    if asked != shape.size and not shape.resizes:
+        raise ValueError(f"the model takes images of {shape.size} alone, got image={s.image}")
+    return asked
+
+
+def _grid(shape: shapes.GridShape, s: Setting) -> Cost:
+    rows, cols = shape.grid
+    return cost_of(shape.shape, replace(s, tokens=rows * cols, image=shape.grid))
+
+
+RULES: dict[type[Shape], Rule] = {
+    shapes.TreeShape: _tree,
+    shapes.SumShape: _sum,
+    shapes.RepeatedShape: _repeated,
+    shapes.BesideShape: _beside,
+    shapes.PerRowShape: _per_row,
+    shapes.ClassTokenShape: _class_token,
+    shapes.FrozenShape: _frozen,
+    shapes.ModelShape: _model,
+    shapes.ImageShape: _image,
+    shapes.GridShape: _grid,
+    shapes.LinearShape: dense.linear_layer,
+    shapes.TiedShape: dense.tied_layer,
+    image_shapes.PatchShape: dense.patch_layer,
+    image_shapes.ConvolutionShape: dense.convolution_layer,
+    shapes.ElementwiseShape: elements.elementwise,
+    shapes.NormShape: elements.norm,
+    shapes.EmbeddingShape: elements.embedding,
+    shapes.TableShape: elements.table,
+    shapes.PatchTableShape: elements.patch_table,
+    shapes.WeightsShape: elements.weights_alone,
+    shapes.MeanShape: elements.mean,
+    shapes.MovedShape: elements.moved,
+    shapes.LossShape: elements.loss,
+    attention_shapes.SoftmaxShape: attention.softmax_mix,
+    attention_shapes.LinearMixShape: attention.linear_mix,
+    attention_shapes.PooledAttentionShape: attention.pooled,
+    attention_shapes.WeightlessShape: attention.weightless,
+    recurrent_shapes.ScanShape: recurrent.scan,
+    recurrent_shapes.GridScanShape: recurrent.grid_scan,
+    recurrent_shapes.GRUShape: recurrent.gru,
+}
