@@ -22,9 +22,10 @@ from regard.layers.shapes import (
 
 def elementwise(shape: ElementwiseShape, s: Setting) -> Cost:
     """So much of each per token."""
+    rows = s.batch * s.need_tokens()
 
     def all_of(count: Number) -> Number:
-        return s.rows * count if count != 0 else 0  # a letter times 0 would be an expression
+        return rows * count if count != 0 else 0  # a letter times 0 would be an expression
 
     other = {} if shape.kind is None else {shape.kind: all_of(shape.elements)}
     out = Cost(multiplies=all_of(shape.multiplies), adds=all_of(shape.adds), other=other)

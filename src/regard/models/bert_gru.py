@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -66,7 +65,7 @@ class BERTGRUSentiment(nn.Module):
 
     def __init__(
         self,
-        bert: Any,
+        bert: object,
         hidden_dim: int | None = None,
         output_dim: int | None = None,
         n_layers: int | None = None,
@@ -128,7 +127,7 @@ class BERTGRUSentiment(nn.Module):
         return self.out(drop(x, self.dropout if self.training else 0.0, generator))
 
 
-def _encoder(bert: Any) -> Encoder:
+def _encoder(bert: object) -> Encoder:
     if not isinstance(bert, Encoder):
         from regard.models.huggingface import from_huggingface
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import TypedDict, cast
 
 import torch
 from torch import Tensor, nn
@@ -42,7 +42,7 @@ def from_course(
 
 
 def _stack(model: Transformer, pattern: Pattern) -> Stack:
-    shape = _shape(model)
+    shape = _sizes(model)
     with torch.device("meta"):
         stack = Stack(
             [pattern] * len(model.layers),
@@ -61,7 +61,7 @@ def _gpt(model: DialogueGPT) -> GPT:
         context=model.max_N,
         block=_block(model.transformer),
         head=Untied(bias=True),
-        **_shape(model.transformer),
+        **_sizes(model.transformer),
     )
     norm, head = cast(nn.LayerNorm, model.head[0]), cast(nn.Linear, model.head[1])
     weights = {
@@ -86,7 +86,7 @@ def _vit(model: VisionTransformer) -> ViT:
         channels=model.patch_embed.nin,
         classes=head.out_features,
         block=_block(model.transformer),
-        **_shape(model.transformer),
+        **_sizes(model.transformer),
     )
     weights = {
         "class_token": model.cls_token,
@@ -106,7 +106,14 @@ def _layers(model: Transformer) -> list[AttentionResidual]:
     return [cast(AttentionResidual, layer) for layer in model.layers]
 
 
-def _shape(model: Transformer) -> dict[str, Any]:
+class _Sizes(TypedDict):
+    depth: int
+    width: int
+    heads: int
+    head_width: int
+
+
+def _sizes(model: Transformer) -> _Sizes:
     heads = _layers(model)[0].attn.heads
     return {
         "depth": len(model.layers),

@@ -63,19 +63,19 @@ class GRUReader(nn.Module):
         """Map (B,N,C) to (B, width); `segments` (B,N) are −1 for padding. A text of padding alone gives 0."""
         with torch.autocast(x.device.type, enabled=False):  # the state goes through N roundings
             x = x.float()
-            turns = [Turn(x, segments, backward=i == 1) for i in range(len(self.layers[0]))]  # type: ignore[arg-type]
+            orders = [ReadingOrder(x, segments, backward=i == 1) for i in range(len(self.layers[0]))]  # type: ignore[arg-type]
             for i, scans in enumerate(self.layers):
                 x = drop(x, self.dropout if self.training and i > 0 else 0.0, generator)
                 states = [
-                    scan(turn.read(x))[0]
-                    for scan, turn in zip(scans, turns, strict=True)  # type: ignore[call-overload]
+                    scan(order.read(x))[0]
+                    for scan, order in zip(scans, orders, strict=True)  # type: ignore[call-overload]
                 ]
                 if i < len(self.layers) - 1:
-                    x = torch.cat([turn.back(s) for turn, s in zip(turns, states, strict=True)], dim=2)
-            return torch.cat([turn.last(s) for turn, s in zip(turns, states, strict=True)], dim=1)
+                    x = torch.cat([order.back(s) for order, s in zip(orders, states, strict=True)], dim=2)
+            return torch.cat([order.last(s) for order, s in zip(orders, states, strict=True)], dim=1)
 
 
-class Turn:
+class ReadingOrder:
     """The order in which a direction reads each text: its real tokens first, the last of them at a place."""
 
     def __init__(self, x: Tensor, segments: Tensor | None, *, backward: bool) -> None:

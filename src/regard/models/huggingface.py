@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from types import ModuleType
 
 import torch
 from torch import Tensor, nn
@@ -16,14 +16,15 @@ from regard.models import huggingface_bert, huggingface_gpt2, huggingface_vit
 from regard.models.encoder import Encoder
 from regard.models.files import read_tensors, write_tensors
 from regard.models.gpt import GPT
+from regard.models.huggingface_names import Config
 from regard.models.vit import ViT
 from regard.models.weights import place
 
-FAMILIES: dict[str, Any] = {"gpt2": huggingface_gpt2, "bert": huggingface_bert, "vit": huggingface_vit}
-WRITERS: dict[type, Any] = {GPT: huggingface_gpt2, Encoder: huggingface_bert, ViT: huggingface_vit}
+FAMILIES: dict[str, ModuleType] = {"gpt2": huggingface_gpt2, "bert": huggingface_bert, "vit": huggingface_vit}
+WRITERS: dict[type, ModuleType] = {GPT: huggingface_gpt2, Encoder: huggingface_bert, ViT: huggingface_vit}
 
 
-def from_huggingface(model_or_folder: Any, drop: Sequence[str] = ()) -> GPT | Encoder | ViT:
+def from_huggingface(model_or_folder: object, drop: Sequence[str] = ()) -> GPT | Encoder | ViT:
     """Our model with the weights of a transformers model, or of a folder that one was saved to.
 
     It is in evaluation mode, as transformers' own `from_pretrained` leaves it. A folder needs no
@@ -80,7 +81,7 @@ def _from_folder(folder: Path, drop: Sequence[str]) -> GPT | Encoder | ViT:
     return model.eval()  # type: ignore[return-value]
 
 
-def _read_config(folder: Path) -> dict[str, Any]:
+def _read_config(folder: Path) -> Config:
     try:
         config = json.loads((folder / "config.json").read_text())
     except OSError as error:

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from regard.layers import Gelu, LayerNorm, Learned, PostNorm
 from regard.models.encoder import Encoder, EncoderConfig
-from regard.models.huggingface_names import Row, pairs, read_rows, refuse, require, strip, tanh_of, write_rows
+from regard.models.huggingface_names import (
+    Config,
+    Row,
+    pairs,
+    read_rows,
+    refuse,
+    require,
+    strip,
+    tanh_of,
+    write_rows,
+)
 from regard.pattern import Full
 
 CONSTANTS = ("embeddings.position_ids", "embeddings.token_type_ids")  # saved by older versions
@@ -41,7 +50,7 @@ def rows(depth: int, types: bool, pooler: bool, head: bool) -> list[Row]:
 
 
 def read(
-    theirs: Mapping[str, Any], weights: dict[str, Tensor]
+    theirs: Config, weights: dict[str, Tensor]
 ) -> tuple[type[Encoder], EncoderConfig, dict[str, Tensor]]:
     """The model's class, its config and our weights; their attention dropout has no place in our model."""
     require(theirs, "BERT", position_embedding_type="absolute", is_decoder=False, add_cross_attention=False)
@@ -71,7 +80,7 @@ def read(
     return Encoder, config, read_rows(table, weights, "BERT")
 
 
-def write_config(config: EncoderConfig) -> dict[str, Any]:
+def write_config(config: EncoderConfig) -> Config:
     """Their config, or a ValueError that names what BERT has not."""
     block = config.block
     refuse(

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from torch import Tensor
 
 from regard.layers import Gelu, LayerNorm, Learned, PreNorm
 from regard.models.gpt import GPT, GPTConfig, Tied, Untied
-from regard.models.huggingface_names import Row, pairs, read_rows, refuse, require, strip, tanh_of, write_rows
+from regard.models.huggingface_names import (
+    Config,
+    Row,
+    pairs,
+    read_rows,
+    refuse,
+    require,
+    strip,
+    tanh_of,
+    write_rows,
+)
 from regard.pattern import Causal
 
 # Constants that older versions saved among the weights.
@@ -33,9 +42,7 @@ def rows(depth: int, tied: bool) -> list[Row]:
     return out if tied else [*out, Row("head.weight", ("lm_head.weight",))]
 
 
-def read(
-    theirs: Mapping[str, Any], weights: dict[str, Tensor]
-) -> tuple[type[GPT], GPTConfig, dict[str, Tensor]]:
+def read(theirs: Config, weights: dict[str, Tensor]) -> tuple[type[GPT], GPTConfig, dict[str, Tensor]]:
     """The model's class, its config and our weights; their attention dropout has no place in our model."""
     require(
         theirs,
@@ -63,7 +70,7 @@ def read(
     return GPT, config, read_rows(rows(config.depth, tied), weights, "GPT-2")
 
 
-def write_config(config: GPTConfig) -> dict[str, Any]:
+def write_config(config: GPTConfig) -> Config:
     """Their config, or a ValueError that names what GPT-2 has not."""
     block, head = config.block, config.head
     refuse(

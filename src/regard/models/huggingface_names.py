@@ -11,6 +11,8 @@ from torch import Tensor
 
 from regard.models.weights import listed
 
+Config = dict[str, Any]  # a config.json of theirs
+
 
 @dataclass(frozen=True)
 class Row:
@@ -64,7 +66,7 @@ def strip(weights: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
     return {name.removeprefix(prefix): weight for name, weight in weights.items()}
 
 
-def require(config: Mapping[str, Any], family: str, **wanted: Any) -> None:
+def require(config: Config, family: str, **wanted: object) -> None:
     """Raise unless every setting has, or is absent and so defaults to, the value that our model computes."""
     for name, value in wanted.items():
         if config.get(name, value) != value:
@@ -81,7 +83,7 @@ def refuse(family: str, faults: Iterable[tuple[bool, str]]) -> None:
 GELUS = {"gelu": False, "gelu_new": True, "gelu_pytorch_tanh": True}
 
 
-def tanh_of(config: Mapping[str, Any], name: str, default: str, family: str) -> bool:
+def tanh_of(config: Config, name: str, default: str, family: str) -> bool:
     """Whether an activation is GELU's approximation, or a ValueError where it is no GELU."""
     activation = config.get(name, default)
     if activation not in GELUS:

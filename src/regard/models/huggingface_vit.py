@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from regard.layers import Gelu, LayerNorm, PreNorm
-from regard.models.huggingface_names import Row, pairs, read_rows, refuse, strip, tanh_of, write_rows
+from regard.models.huggingface_names import Config, Row, pairs, read_rows, refuse, strip, tanh_of, write_rows
 from regard.models.vit import ViT, ViTConfig
 from regard.pattern import Full
 from regard.sharing.sizes import pair
@@ -39,9 +38,7 @@ def rows(depth: int, head: bool) -> list[Row]:
     return out + (pairs("head", "classifier") if head else [])
 
 
-def read(
-    theirs: Mapping[str, Any], weights: dict[str, Tensor]
-) -> tuple[type[ViT], ViTConfig, dict[str, Tensor]]:
+def read(theirs: Config, weights: dict[str, Tensor]) -> tuple[type[ViT], ViTConfig, dict[str, Tensor]]:
     """The model's class, its config and our weights; their attention dropout has no place in our model."""
     weights = strip(weights, "vit.")
     head = weights.get("classifier.weight")
@@ -69,7 +66,7 @@ def read(
     return ViT, config, ours
 
 
-def write_config(config: ViTConfig) -> dict[str, Any]:
+def write_config(config: ViTConfig) -> Config:
     """Their config, or a ValueError that names what their ViT has not."""
     block = config.block
     refuse(

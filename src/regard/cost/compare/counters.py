@@ -6,11 +6,10 @@ import contextlib
 import io
 import logging
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import asdict, dataclass
 from importlib import import_module
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -42,8 +41,8 @@ class Reading:
     ratio: float | None
     why: str
 
-    def as_dict(self) -> dict[str, Any]:
-        """For machines."""
+    def as_dict(self) -> dict[str, object]:
+        """Every count by its name, as JSON can hold it."""
         return asdict(self)
 
 
@@ -57,8 +56,8 @@ class CounterComparison:
     parameters: int
     readings: tuple[Reading, ...]
 
-    def as_dict(self) -> dict[str, Any]:
-        """For machines."""
+    def as_dict(self) -> dict[str, object]:
+        """Every count by its name, as JSON can hold it."""
         return asdict(self)
 
 
@@ -206,7 +205,7 @@ TOOLS: dict[str, tuple[str, Callable[[nn.Module, tuple[Tensor, ...]], Found]]] =
 
 
 @contextlib.contextmanager
-def _quiet() -> Any:
+def _quiet() -> Iterator[None]:
     """Tools print, warn and log; their counts are all that is asked for."""
     before = logging.root.manager.disable
     with (

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from math import prod
 from typing import Any
 
 from torch import Tensor
+from torch._ops import OpOverload
 
 from regard.cost.attention import attention, attention_gradient
 from regard.cost.dense import convolution_gradient, product
@@ -14,7 +15,7 @@ from regard.cost.pair_counts import PairCounts
 from regard.cost.result import Cost
 
 Arguments = dict[str, Any]  # by their names in the schema, defaults filled in
-AtenRule = Callable[[Arguments, Any], Cost]
+AtenRule = Callable[[Arguments, Tensor], Cost]  # of the arguments and what came out
 
 
 def _words(text: str) -> set[str]:
@@ -71,7 +72,7 @@ GRADIENTS = _words("""
 """)
 
 
-def count(name: str, arguments: Arguments, out: Any) -> Cost | None:  # noqa: PLR0911 - a list of cases
+def count(name: str, arguments: Arguments, out: Tensor) -> Cost | None:  # noqa: PLR0911 - a list of cases
     """The cost of one operation, or None where there is no rule for it."""
     if name in RULES:
         return RULES[name](arguments, out)
@@ -96,39 +97,39 @@ _BY_OUTPUT = {
 }
 
 
-def numbers(x: Any) -> int:
+def numbers(x: object) -> int:
     """How many floating-point numbers a result holds: indices are not arithmetic; of a tuple the first."""
     if isinstance(x, tuple | list):
         return numbers(x[0]) if x else 0
     return x.numel() if isinstance(x, Tensor) and (x.is_floating_point() or x.is_complex()) else 0
 
 
-def _plus(a: Arguments, out: Any) -> Cost:
+def _plus(a: Arguments, out: Tensor) -> Cost:
     alpha = a.get("alpha", 1)
     return Cost(adds=numbers(out), multiplies=numbers(out) if alpha not in (1, -1) else 0)
 
 
-def _times(a: Arguments, out: Any) -> Cost:
+def _times(a: Arguments, out: Tensor) -> Cost:
     # A factor of exactly 1, written as a number, is no work.
     other = a.get("other")
     return Cost() if isinstance(other, int | float) and other == 1 else Cost(multiplies=numbers(out))
 
 
-def _sum(a: Arguments, out: Any) -> Cost:
+def _sum(a: Arguments, out: Tensor) -> Cost:
     return Cost(adds=numbers(a["self"]) - numbers(out) if numbers(a["self"]) else 0)
 
 
-def _mean(a: Arguments, out: Any) -> Cost:
+def _mean(a: Arguments, out: Tensor) -> Cost:
     return _sum(a, out) + Cost(multiplies=numbers(out))
 
 
-def _cumsum(a: Arguments, out: Any) -> Cost:
+def _cumsum(a: Arguments, out: Tensor) -> Cost:
     x, dim = a["self"], a["dim"]
     return Cost(adds=numbers(x) - (numbers(x) // x.shape[dim] if x.ndim and x.shape[dim] else 0))
 
 
 def _product(name: str, left: str, right: str) -> AtenRule:
-    def rule(a: Arguments, out: Any) -> Cost:
+    def rule(a: Arguments, out: Tensor) -> Cost:
         x, y = a[left], a[right]
         if not x.is_floating_point():
             return Cost()
@@ -152,7 +153,7 @@ def _convolution(a: Arguments, out: Tensor) -> Cost:
     return cost + Cost(adds=out.numel()) if a["bias"] is not None else cost
 
 
-def _convolution_backward(a: Arguments, out: Any) -> Cost:
+def _convolution_backward(a: Arguments, out: Tensor) -> Cost:
     places, taps, outputs = _geometry(a, a["grad_output"])
     needs_input, needs_weight, needs_bias = a["output_mask"]
     whole = convolution_gradient(places, taps, outputs, a["input"].numel(), needs_bias, needs_input)
@@ -169,19 +170,19 @@ def _geometry(a: Arguments, out: Tensor) -> tuple[int, int, int]:
     return places, prod(weight.shape[1:]), weight.shape[0]
 
 
-def _addcmul(a: Arguments, out: Any) -> Cost:
+def _addcmul(a: Arguments, out: Tensor) -> Cost:
     return Cost(multiplies=numbers(out) * (1 + (a.get("value", 1) != 1)), adds=numbers(out))
 
 
-def _lerp(a: Arguments, out: Any) -> Cost:
+def _lerp(a: Arguments, out: Tensor) -> Cost:
     return Cost(multiplies=numbers(out), adds=2 * numbers(out))
 
 
-def _index_add(a: Arguments, out: Any) -> Cost:
+def _index_add(a: Arguments, out: Tensor) -> Cost:
     return Cost(adds=numbers(a["source"]))
 
 
-def _rnn_kernel(a: Arguments, out: Any) -> Cost:
+def _rnn_kernel(a: Arguments, out: Tensor) -> Cost:
     """torch's RNN, LSTM and GRU kernels: every weight matrix multiplies every step."""
     x = a["input"]
     flat = [
@@ -266,7 +267,7 @@ RULES: dict[str, AtenRule] = {
 }
 
 
-def bind(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+def bind(func: OpOverload, args: tuple[object, ...], kwargs: Mapping[str, object]) -> Arguments:
     """Arguments by the names of the operation's schema."""
     out = {}
     for i, argument in enumerate(func._schema.arguments):
@@ -284,6 +285,6 @@ def may_decompose(name: str) -> bool:
     return name not in RULES and name.removesuffix("_") not in FREE | set(KINDS)
 
 
-def is_arithmetic(arguments: Arguments, out: Any) -> bool:
+def is_arithmetic(arguments: Arguments, out: object) -> bool:
     """Whether numbers take part: what is done with indices and masks alone is not counted."""
     return any(numbers(x) for x in (*arguments.values(), out))

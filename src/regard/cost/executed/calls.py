@@ -5,9 +5,10 @@ A rule reads the arguments of a call, by name, and gives the cost of the call an
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from types import CodeType
 
 import torch
 from torch import Tensor, nn
@@ -24,7 +25,7 @@ from regard.cost.attention import (
     linear_attention_gradient,
 )
 from regard.cost.dense import linear, linear_gradient
-from regard.cost.executed.aten import scaled, sdpa_pairs
+from regard.cost.executed.aten import Arguments, scaled, sdpa_pairs
 from regard.cost.pair_counts import PairCounts, counted, masked, segmented
 from regard.cost.recurrent import activated, gru_gradient, gru_steps, steps, steps_gradient
 from regard.cost.result import Cost
@@ -37,8 +38,6 @@ from regard.pattern import Blocks, Causal, Full, Pattern, Strided, Windowed, par
 from regard.recurrence import grid_rnn, linear_rnn, rnn
 from regard.recurrence.activation import activation_name
 
-Values = dict[str, Any]
-
 
 @dataclass(frozen=True)
 class Called:
@@ -49,7 +48,7 @@ class Called:
     pairs_if_dense: int = 0  # what is computed where no fused kernel was seen
 
 
-def _attend(a: Values) -> Called:
+def _attend(a: Arguments) -> Called:
     q, k, v, pattern = a["query"], a["key"], a["value"], a["pattern"]
     (B, H, N, D), (G, M), E = q.shape, k.shape[1:3], v.shape[3]
     if a["segments"] is not None:
@@ -63,7 +62,7 @@ def _attend(a: Values) -> Called:
     return Called(forward, attention_gradient(seen, H, G, D, E, scaled=scale), B * H * N * M)
 
 
-def _attend_slots(a: Values) -> Called:
+def _attend_slots(a: Arguments) -> Called:
     """One step over the slots of a cache: what the mask allows, or every slot."""
     q, k, v, allowed = a["q"], a["key"], a["value"], a["allowed"]
     (B, H, N, D), (G, M), E = q.shape, k.shape[1:3], v.shape[3]
@@ -73,13 +72,13 @@ def _attend_slots(a: Values) -> Called:
     return Called(forward, attention_gradient(seen, H, G, D, E, scaled=scale), B * H * N * M)
 
 
-def _linear_step(a: Values) -> Called:
+def _linear_step(a: Arguments) -> Called:
     (B, H, D), (G, E) = a["q"].shape, a["v"].shape[1:]
     feature = Cost(other={"feature": a["q"].numel() + a["k"].numel()})
     return Called(linear_attention(B, B, 0, H, G, D, E) + feature)
 
 
-def _linear_attend(a: Values) -> Called:
+def _linear_attend(a: Arguments) -> Called:
     q, k, v, segments = a["query"], a["key"], a["value"], a["segments"]
     (B, H, N, _), (G, M), E = q.shape, k.shape[1:3], v.shape[3]
     feature = FEATURES.get(a["feature"], identity) if isinstance(a["feature"], str) else a["feature"]
@@ -96,19 +95,19 @@ def _linear_attend(a: Values) -> Called:
     return Called(forward, linear_attention_gradient(*sizes))
 
 
-def _grid_rnn(a: Values) -> Called:
+def _grid_rnn(a: Arguments) -> Called:
     (B, rows, cols, c), h, bias = a["x"].shape, len(a["W_in"]), a["b"] is not None
     cells, links = B * rows * cols, (B * rows * (cols - 1), B * (rows - 1) * cols)
     return _recurrence(a, cells, links, c, h, bias)
 
 
-def _rnn(a: Values) -> Called:
+def _rnn(a: Arguments) -> Called:
     (B, T, c), h, bias = a["x"].shape, len(a["W_h"]), a.get("b") is not None
     links = B * (T if a["h0"] is not None else T - 1)
     return _recurrence(a, B * T, (links,), c, h, bias)
 
 
-def _recurrence(a: Values, rows: int, links: tuple[int, ...], c: int, h: int, bias: bool) -> Called:
+def _recurrence(a: Arguments, rows: int, links: tuple[int, ...], c: int, h: int, bias: bool) -> Called:
     function = a.get("activation")
     name = "identity" if function is None else activation_name(function)
     forward = steps(rows, sum(links), c, h, bias)
@@ -116,7 +115,7 @@ def _recurrence(a: Values, rows: int, links: tuple[int, ...], c: int, h: int, bi
     return Called(forward, steps_gradient(rows, links, c, h, bias, a["x"].requires_grad))
 
 
-def _gru(a: Values) -> Called:
+def _gru(a: Arguments) -> Called:
     """torch's GRU, with its layers and directions; padding that is packed away is not counted."""
     m, x = a["self"], a["input"]
     if isinstance(x, Tensor):
@@ -135,7 +134,7 @@ def _gru(a: Values) -> Called:
     return Called(forward, gradient)
 
 
-def _course_head(a: Values) -> Called:
+def _course_head(a: Arguments) -> Called:
     head, x = a["self"], a["x"]
     B, T, dim = x.shape
     allowed = may_attend(a["attn_mask"], x)
@@ -146,7 +145,7 @@ def _course_head(a: Values) -> Called:
     return Called(forward, gradient + attention_gradient(seen, 1, 1, D, D, scaled=scale), B * T * T)
 
 
-def _sdpa(a: Values) -> Called:
+def _sdpa(a: Arguments) -> Called:
     q, k, v, mask = a["query"], a["key"], a["value"], a.get("attn_mask")
     N, D = q.shape[-2:]
     H, G = (q.shape[-3], k.shape[-3]) if q.ndim > 2 else (1, 1)
@@ -157,7 +156,7 @@ def _sdpa(a: Values) -> Called:
     return Called(forward, attention_gradient(seen, H, G, D, v.shape[-1], scaled=scale), seen.pairs * H)
 
 
-def _flex(a: Values) -> Called:
+def _flex(a: Arguments) -> Called:
     """FlexAttention: the cells that its mask allows; what a score_mod adds is not known, so not counted."""
     from torch.nn.attention.flex_attention import create_mask
 
@@ -177,29 +176,29 @@ def _flex(a: Values) -> Called:
     return Called(forward, attention_gradient(sizes, 1, 1, D, E, scaled=scale), B * H * N * M)
 
 
-def _elements(kind: str) -> Callable[[Values], Called]:
-    def rule(a: Values) -> Called:
+def _elements(kind: str) -> Callable[[Arguments], Called]:
+    def rule(a: Arguments) -> Called:
         x: Tensor = a["input"]
         return Called(Cost(other={kind: x.numel()}), Cost(other={"gradient": x.numel()}))
 
     return rule
 
 
-def _constant(a: Values) -> Called:
+def _constant(a: Arguments) -> Called:
     """A table that follows from positions alone."""
     return Called(Cost())
 
 
-Rule = Callable[[Values], Called]
+Rule = Callable[[Arguments], Called]
 
 
-def _by_text(a: Values) -> Called:
+def _by_text(a: Arguments) -> Called:
     """Attention inside a compiled model, where the pattern is a text."""
     bias = a["slopes"] or None
     return _attend(a | {"pattern": parse(a["pattern"]), "bias": bias, "scale": None})
 
 
-def _packed(a: Values) -> Called:
+def _packed(a: Arguments) -> Called:
     """Attention straight from the projection (B,N,H+2G,D), over a band or window."""
     B, N, every, D = a["qkv"].shape
     H = a["heads"]
@@ -217,9 +216,9 @@ def _packed(a: Values) -> Called:
 OPERATION_RULES: dict[str, Rule] = {"attention_by_text": _by_text, "packed": _packed}
 
 
-def code_rules() -> dict[Any, tuple[str, Rule]]:
+def code_rules() -> dict[CodeType, tuple[str, Rule]]:
     """The rules of Python functions, by their code."""
-    rules: dict[Any, tuple[str, Rule]] = {
+    rules: dict[CodeType, tuple[str, Rule]] = {
         attend.__code__: ("attend", _attend),
         linear_attend.__code__: ("linear_attend", _linear_attend),
         grid_rnn.__code__: ("grid_rnn", _grid_rnn),
@@ -235,8 +234,6 @@ def code_rules() -> dict[Any, tuple[str, Rule]]:
     }
     for kind in (position.Natural, position.Scaled, position.Sinusoidal):
         rules[kind.encode.__code__] = ("positions", _constant)
-    import sys
-
     flex = sys.modules.get("torch.nn.attention.flex_attention")
     if flex is not None:
         rules[flex.flex_attention.__code__] = ("flex_attention", _flex)
@@ -245,7 +242,7 @@ def code_rules() -> dict[Any, tuple[str, Rule]]:
 
 # torch's functions that are counted as a whole, and the names of their arguments.
 SDPA = ("query", "key", "value", "attn_mask", "dropout_p", "is_causal", "scale", "enable_gqa")
-FUNCTION_RULES: dict[Any, tuple[str, tuple[str, ...], Rule]] = {
+FUNCTION_RULES: dict[Callable[..., object], tuple[str, tuple[str, ...], Rule]] = {
     functional.scaled_dot_product_attention: ("scaled_dot_product_attention", SDPA, _sdpa),
     functional.layer_norm: ("layer_norm", ("input",), _elements("norm")),
     torch.layer_norm: ("layer_norm", ("input",), _elements("norm")),

@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
-from typing import Any
+from types import FrameType
 
 import torch
 from torch import Tensor
+from torch._ops import OpOverload
+from torch.autograd.graph import Node
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from regard.cost.executed import aten
+from regard.cost.executed.aten import Arguments
 from regard.cost.executed.calls import FUNCTION_RULES, OPERATION_RULES, Called, code_rules
 from regard.cost.result import Cost
 
@@ -26,7 +29,7 @@ COMPILES = ("flex_attention",)  # they compile themselves, which torch refuses t
 UNMEASURED = ("parameters", "weight_bytes", "activation_bytes", "cache_bytes", "moved_bytes", "depth")
 
 
-def executed(fn: Callable[..., Any], *inputs: Any, **keywords: Any) -> Cost:
+def executed(fn: Callable[..., object], *inputs: object, **keywords: object) -> Cost:
     """Run `fn(*inputs)` and count what it did; its parts are operations, `uncounted` those without a rule.
 
     >>> from regard.models import GPT, GPTConfig
@@ -52,8 +55,8 @@ class Counter:
         self.inside = 0
         self.kernel_pairs = 0
         self.rules = code_rules()
-        self.modes: tuple[Any, ...] = ()
-        self.frames: list[tuple[Any, Callable[[Any], None]]] = []
+        self.modes: tuple[TorchDispatchMode | TorchFunctionMode, ...] = ()
+        self.frames: list[tuple[FrameType, Callable[[object], None]]] = []
 
     def cost(self) -> Cost:
         """Everything so far."""
@@ -89,7 +92,7 @@ class Counter:
         for mode in reversed(self.modes):
             mode.__exit__(None, None, None)
 
-    def _profile(self, frame: Any, event: str, result: Any) -> None:
+    def _profile(self, frame: FrameType, event: str, result: object) -> None:
         if event == "call":
             if frame.f_code in self.rules and self.inside == 0:
                 name, rule = self.rules[frame.f_code]
@@ -102,12 +105,12 @@ class Counter:
                 self._resume()
             self.frames.pop()[1](result)
 
-    def enter(self, name: str, values: dict[str, Any], rule: Callable[[], Called]) -> Callable[[Any], None]:
+    def enter(self, name: str, values: Arguments, rule: Callable[[], Called]) -> Callable[[object], None]:
         """Go inside a call; what comes back is called with its result, None where it raised."""
         self.inside += 1
         before = self.kernel_pairs
 
-        def leave(result: Any) -> None:
+        def leave(result: object) -> None:
             try:
                 if result is not None:
                     self._finish(name, values, rule(), result, self.kernel_pairs - before)
@@ -116,7 +119,7 @@ class Counter:
 
         return leave
 
-    def _finish(self, name: str, values: dict[str, Any], called: Called, result: Any, pairs: int) -> None:
+    def _finish(self, name: str, values: Arguments, called: Called, result: object, pairs: int) -> None:
         forward = called.forward
         if forward.pairs and called.pairs_if_dense:
             computed = pairs if pairs else _tiles(values, called.pairs_if_dense)
@@ -126,13 +129,13 @@ class Counter:
         if isinstance(tensor, Tensor) and tensor.grad_fn is not None:
             self._watch(name, tensor.grad_fn, _nodes(values), called.gradient)
 
-    def _watch(self, name: str, last: Any, inputs: set[Any], gradient: Cost) -> None:
+    def _watch(self, name: str, last: Node, inputs: set[Node], gradient: Cost) -> None:
         """Count the gradient of a call once, and not what the nodes between its result and inputs do."""
 
-        def start(*_: Any) -> None:
+        def start(*_: object) -> None:
             self.inside += 1
 
-        def stop(*_: Any) -> None:
+        def stop(*_: object) -> None:
             self.inside -= 1
 
         last.register_prehook(lambda *_: self.add(f"{name}, gradient", gradient))
@@ -141,9 +144,10 @@ class Counter:
             node.register_hook(stop)
 
 
-def between(last: Any, inputs: set[Any]) -> list[Any]:
+def between(last: Node, inputs: set[Node]) -> list[Node]:
     """The nodes of the gradient's graph from a result to its inputs, these not included."""
-    out, open_ = [], [last]
+    out: list[Node] = []
+    open_: list[Node | None] = [last]
     seen = set(inputs)
     while open_:
         node = open_.pop()
@@ -155,7 +159,7 @@ def between(last: Any, inputs: set[Any]) -> list[Any]:
     return out
 
 
-def _nodes(values: dict[str, Any]) -> set[Any]:
+def _nodes(values: Arguments) -> set[Node]:
     tensors = [x for x in values.values() if isinstance(x, Tensor)]
     tensors += [
         x for both in values.values() if isinstance(both, tuple) for x in both if isinstance(x, Tensor)
@@ -163,7 +167,7 @@ def _nodes(values: dict[str, Any]) -> set[Any]:
     return {torch.autograd.graph.get_gradient_edge(x).node for x in tensors if x.requires_grad}
 
 
-def _tiles(values: dict[str, Any], dense: int) -> int:
+def _tiles(values: Arguments, dense: int) -> int:
     """What is computed where no kernel of torch was seen: our tiles on CUDA, every pair elsewhere."""
     query, pattern = values.get("query"), values.get("pattern")
     if pattern is None or query is None or not query.is_cuda or not pattern.atoms():
@@ -179,7 +183,13 @@ class _Functions(TorchFunctionMode):
         super().__init__()
         self.counter = counter
 
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_function__(
+        self,
+        func: Callable[..., object],
+        types: object,
+        args: tuple[object, ...] = (),
+        kwargs: Arguments | None = None,
+    ) -> object:
         kwargs = {} if kwargs is None else kwargs
         known = FUNCTION_RULES.get(func)
         if known is None or self.counter.inside:
@@ -204,9 +214,15 @@ class _Operations(TorchDispatchMode):
         super().__init__()
         self.counter = counter
 
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_dispatch__(
+        self,
+        func: OpOverload,
+        types: object,
+        args: tuple[object, ...] = (),
+        kwargs: Arguments | None = None,
+    ) -> object:
         kwargs = {} if kwargs is None else kwargs
-        if not isinstance(func, torch._ops.OpOverload):
+        if not isinstance(func, OpOverload):
             self._unknown(str(func))
             return func(*args, **kwargs)
         name = func._schema.name.removeprefix("aten::")
@@ -228,7 +244,14 @@ class _Operations(TorchDispatchMode):
                 self.counter.add(name, cost)
         return result
 
-    def _own(self, func: Any, args: Any, kwargs: Any, name: str, arguments: dict[str, Any]) -> Any:
+    def _own(
+        self,
+        func: OpOverload,
+        args: tuple[object, ...],
+        kwargs: Arguments,
+        name: str,
+        arguments: Arguments,
+    ) -> object:
         """An operation of ours: its rule, and nothing of what it does inside."""
         rule, counter = OPERATION_RULES.get(name.removesuffix("_backward")), self.counter
         if rule is None:
@@ -248,7 +271,7 @@ class _Operations(TorchDispatchMode):
             self.counter.unknown[name] = self.counter.unknown.get(name, 0) + 1
 
 
-def _gradients_within() -> Any:
+def _gradients_within() -> AbstractContextManager[None]:
     """Inside the dispatcher autograd is switched off; an operation that takes gradients itself needs it."""
     keys = torch._C.DispatchKey
     include = torch._C._dispatch_tls_local_include_set()
