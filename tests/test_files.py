@@ -53,6 +53,19 @@ def test_a_file_that_the_system_takes_in_parts(tmp_path, monkeypatch):
     assert (tmp_path / "m").read_bytes() == b"seven b"
 
 
+def test_writing_replaces_in_one_step(tmp_path, monkeypatch):
+    path = tmp_path / "x"
+    write(path, b"old")
+    monkeypatch.setattr(files.os, "fsync", lambda handle: (_ for _ in ()).throw(OSError(28, "No space left")))
+    with pytest.raises(OSError, match="No space left"):
+        write(path, b"new")
+    assert path.read_bytes() == b"old"
+    assert [one.name for one in tmp_path.iterdir()] == ["x"]
+    monkeypatch.undo()
+    write(path, b"new")
+    assert path.read_bytes() == b"new"
+
+
 @pytest.mark.parametrize("name", ["a", "b", "checksums.json"])
 def test_every_byte_counts(name, tmp_path):
     path = folder(tmp_path / "x", a="one", b="two")

@@ -76,13 +76,15 @@ def write_all(handle: int, data: bytes) -> None:
 
 
 def sync(folder: Path) -> None:
-    """Make the names in a folder survive a power cut, where the system can."""
-    if hasattr(os, "O_DIRECTORY"):
-        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+    """Make the names in a folder survive a power cut, where the system can open a folder."""
+    try:
+        handle = os.open(folder, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
+    except PermissionError:  # Windows
+        return
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 class Unwritten(OSError):  # noqa: N818 - it says what became of a file

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from regard.data import files
-from regard.data.files import Known, matches, new_folder, read_known, unzipped, write
+from regard.data.files import Known, matches, new_folder, read_known, unzipped
 
 
 def known(data: bytes, name="x.bin") -> Known:
@@ -44,19 +44,6 @@ def test_a_cut_gzip_file_is_named(tmp_path, cut):
             unzipped(whole[:cut], tmp_path / "a.gz")
     with pytest.raises(ValueError, match=r"a\.gz is no whole gzip file"):
         unzipped(b"neither" + whole, tmp_path / "a.gz")
-
-
-def test_writing_replaces_in_one_step(tmp_path, monkeypatch):
-    path = tmp_path / "x"
-    write(path, b"old")
-    monkeypatch.setattr(files.os, "fsync", lambda handle: (_ for _ in ()).throw(OSError(28, "No space left")))
-    with pytest.raises(OSError, match="No space left"):
-        write(path, b"new")
-    assert path.read_bytes() == b"old"
-    assert os.listdir(tmp_path) == ["x"]
-    monkeypatch.undo()
-    write(path, b"new")
-    assert path.read_bytes() == b"new"
 
 
 def _interrupted(final):

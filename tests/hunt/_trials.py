@@ -49,6 +49,7 @@ KINDS = {
     "texts": Kind("texts", QUICK | {"steps": 9, "ema": 0.9}),
     "masked": Kind("masked", QUICK | {"steps": 9}),
     "completion": Kind("completion", QUICK | {"steps": 9, "keep": 3}),
+    "course": Kind("course", QUICK | {"steps": 9}),
     "two stages": Kind("two_stages", QUICK | {"steps": 6}),
     "shards, Muon": Kind("muon", SHARDED, 2, (1, 3)),
     "shards, AdamW": Kind("changed", SHARDED, 2, (1, 3)),

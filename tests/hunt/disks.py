@@ -1,8 +1,8 @@
 """Disks that are full: a run says which file found no room and how much it takes, and goes on once there is
 room, to the bit as if there had always been.
 
-Three kinds: writes that fail once some bytes were written, a limit on the size of a file, and, for root on
-Linux, a real file system of some kilobytes.
+Four kinds: writes that fail once some bytes were written, some writes in a row that fail, the first of them
+half way, a limit on the size of a file, and, for root on Linux, a real file system of some kilobytes.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import os
 import resource
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -28,10 +29,10 @@ USED = ("images", "windows", "texts", "two stages", "shards, AdamW")
 def hunt(times: int, seed: int) -> Found:
     """Fill the disk of `times` runs."""
     found, whole = Found(), {}
-    ways = ["bytes", "file size", *(["small disk"] if _can_mount() else [])]
+    ways = ["bytes", "a while", "file size", *(["small disk"] if _can_mount() else [])]
     with quick_disk() as folder:
         for number in range(times):
-            kind, way = USED[(seed + number) % len(USED)], ways[number % len(ways)]
+            way, kind = ways[number % len(ways)], USED[(seed + number // len(ways)) % len(USED)]
             if kind not in whole:
                 whole[kind] = undisturbed(folder, kind)
             place = folder / str(number)
@@ -56,8 +57,11 @@ def _one(place: Path, kind: str, whole: Whole, way: str, luck: Random) -> str:
         limit: tuple[str, int] = ("none", 0)
     elif way == "bytes":
         limit = way, luck.randint(0, 3 * size)
+    elif way == "a while":
+        limit = way, luck.randint(0, 60)  # about as many writes as a run has
     else:
-        limit = way, luck.randint(0, max(path.stat().st_size for path in whole.folder.rglob("*.safetensors")))
+        most = max(path.stat().st_size for path in whole.folder.rglob("*.safetensors"))
+        limit = way, luck.randint(4096, most)  # with room for what is printed, which is in a file too
     try:
         ends = finished(KINDS[kind].start(place / "log", limited, str(run), limit))
         text = "\n".join(text for _, text in ends)
@@ -84,17 +88,37 @@ def limited(recipe: str, changes: dict[str, Any], folder: str, limit: tuple[str,
     if way == "file size":
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
     elif way == "bytes":
-        write, left = os.write, [size]
-
-        def full(handle: int, data: Any) -> int:
-            if left[0] <= 0:
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            done = write(handle, bytes(data)[: left[0]])
-            left[0] -= done
-            return done
-
-        os.write = full
+        os.write = _full_after(size)
+    elif way == "a while":
+        os.write = _full_at(size, size + 1 + size % 7)
     work.run(recipe, folder, "auto", changes)
+
+
+def _full_after(size: int) -> Callable[[int, Any], int]:
+    write, left = os.write, [size]
+
+    def full(handle: int, data: Any) -> int:
+        if left[0] <= 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        done = write(handle, bytes(data)[: left[0]])
+        left[0] -= done
+        return done
+
+    return full
+
+
+def _full_at(first: int, last: int) -> Callable[[int, Any], int]:
+    write, done = os.write, [-1]
+
+    def full(handle: int, data: Any) -> int:
+        done[0] += 1
+        if done[0] == first:
+            return write(handle, bytes(data)[: (len(data) + 1) // 2])
+        if first < done[0] <= last:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return write(handle, data)
+
+    return full
 
 
 def _can_mount() -> bool:

@@ -2,6 +2,7 @@
 
 It cannot matter where the run that goes on ends with the weights, optimiser, best model, scores and record of
 the run that nobody disturbed, to the bit. A row of the record may be missing where it was named as damaged.
+Of a first stage that has ended, only its model is used: the rest of it is left as it is.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 import torch
 
 from regard import zoo
-from regard.files import remove
+from regard.files import read_sums, remove
 from regard.train import load_run
 from tests.hunt._trials import (
     KINDS,
@@ -104,7 +105,13 @@ def _goes_on(kind: str, whole: Whole, run: Path, path: Path) -> str:
     if any(code == 2 for code, _ in ends):
         assert said, f"ended without naming the file: {text}"
         return "refused, and said why"
-    wrong = _but_for_rows(whole.folder, run) if "metrics.jsonl: " in text else difference(whole.folder, run)
+    if "metrics.jsonl: " in text:
+        wrong = _but_for_rows(whole.folder, run)
+    else:
+        wrong = difference(whole.folder, run, before=path.name == "metrics.jsonl")
+    if wrong is None and (run / "before").exists():
+        same = read_sums(run / "before" / "model") == read_sums(whole.folder / "before" / "model")
+        wrong = None if same else "the model of the first stage differs"
     assert wrong is None, f"{wrong}; what was said: {text}"
     return "gone on from what is good, and said so" if said else "no matter"
 

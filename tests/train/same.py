@@ -38,7 +38,7 @@ def tensors(path: Path) -> dict[str, Tensor]:
         return torch.load(Path(folder) / "whole")
 
 
-def difference(one: Path, other: Path) -> str | None:  # noqa: PLR0911 - one line for each thing that may differ
+def difference(one: Path, other: Path, before: bool = True) -> str | None:  # noqa: PLR0911 - one line for each thing that may differ
     """In what two finished runs differ, or None: to the bit, but for the clock."""
     if record(one) != record(other):
         pairs = zip(record(one), record(other), strict=False)
@@ -67,7 +67,7 @@ def difference(one: Path, other: Path) -> str | None:  # noqa: PLR0911 - one lin
     left = [path.name for path in (*leftovers(other), *leftovers(other / "checkpoints"))]
     if left or (other / ".lock").exists():
         return f"left behind: {left or '.lock'}"
-    if (one / "before").exists():
+    if before and (one / "before").exists():
         return difference(one / "before", other / "before")
     return None
 

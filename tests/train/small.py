@@ -18,6 +18,7 @@ from regard.train import (
     ClassifyImages,
     ClassifyTexts,
     CompleteImages,
+    CourseGPT,
     Language,
     MaskedText,
     Muon,
@@ -125,6 +126,13 @@ def completion(**changes: object) -> Recipe:
     return replace(recipe, **changes)
 
 
+def course(**changes: object) -> Recipe:
+    """The textbook's dialogue model."""
+    model = CourseGPT(context=24, depth=1, width=16, heads=2, head_width=8, hidden=16)
+    task = replace(words().task, model=model, tokens=Words(), sample=5)
+    return replace(words(batch=8, task=task), **changes)
+
+
 def two_stages(**changes: object) -> Recipe:
     """Hidden words first, then classes."""
     first = masked(steps=8, optimizer=Muon(lr=0.01, adam=AdamW(lr=1e-3)), ema=0.9)
@@ -154,4 +162,5 @@ def muon(**changes: object) -> Recipe:
 def words(**changes: object) -> Recipe:
     """Padded dialogues, whose parts hold different numbers of targets."""
     recipe = language(batch=24, steps=6, save_every=3)
-    return replace(recipe, task=replace(recipe.task, cut="dialogues", validation=0.02), **changes)
+    task = replace(recipe.task, cut="dialogues", validation=0.02)
+    return replace(replace(recipe, task=task), **changes)

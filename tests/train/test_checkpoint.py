@@ -5,8 +5,10 @@ import pytest
 import torch
 
 from regard import files
-from regard.train import Stopped, checkpoint, train
+from regard.train import AdamW, Stopped, checkpoint, train
 from regard.train.checkpoint import fault_of, numbered, read, set_aside, write_checkpoint
+from regard.train.distributed import ALONE
+from regard.train.shards import fill
 from regard.train.steps import Step
 from tests.train import small
 from tests.train.same import assert_same_run, record
@@ -105,7 +107,16 @@ def test_rows_wait_for_room(tmp_path, monkeypatch, capsys):
     from regard.train import metrics
 
     train(small.images(), tmp_path / "whole", quiet=True, device="cpu")
-    _sometimes(monkeypatch, metrics, "write_all", {1, 2, 5, 6})
+    real, calls = metrics.write_all, []
+
+    def half(handle, data):
+        calls.append(1)
+        if len(calls) in (1, 2, 5, 6):
+            real(handle, data[: len(data) // 2])
+            raise OSError(errno.ENOSPC, "No space left on device")
+        real(handle, data)
+
+    monkeypatch.setattr(metrics, "write_all", half)
     train(small.images(), tmp_path / "full", device="cpu")
     out = capsys.readouterr().out
     assert "the record waits: " in out
@@ -193,6 +204,21 @@ def test_nothing_is_erased_where_all_are_damaged(stopped, tmp_path):
     assert len(numbered(folder / "checkpoints")) == 2
 
 
+def test_a_record_whose_checkpoints_are_gone_is_kept(stopped, tmp_path, capsys):
+    folder = copied(stopped, tmp_path)
+    before = (folder / "metrics.jsonl").read_bytes()
+    checkpoint.remove(folder / "checkpoints")
+    for number in (1, 2):
+        train(small.images(), folder, quiet=True, device="cpu", resume=True)
+        assert (folder / f"kept-{number}-metrics.jsonl").read_bytes() == before
+        error = capsys.readouterr().err
+        assert "there is a record of " in error
+        assert f"and no checkpoint: it is kept as kept-{number}-metrics.jsonl" in error
+        before = (folder / "metrics.jsonl").read_bytes()
+        checkpoint.remove(folder / "checkpoints")
+    assert record(folder) == record(stopped / "whole")
+
+
 def test_one_bad_line_of_the_record_costs_that_line(stopped, tmp_path, capsys):
     folder = copied(stopped, tmp_path)
     lines = (folder / "metrics.jsonl").read_text().splitlines()
@@ -234,6 +260,34 @@ def test_one_of_old_has_no_checksums(stopped, tmp_path, capsys):
     assert "going on after step 10" in out
     assert_same_run(stopped / "whole", folder)
     assert len(json.loads((folder / "environment.json").read_text())) == 2
+
+
+def test_a_weight_without_a_gradient_has_nothing_to_remember(tmp_path):
+    def made():
+        torch.manual_seed(0)
+        model = torch.nn.ModuleDict({"used": torch.nn.Linear(2, 1), "idle": torch.nn.Linear(2, 1)})
+        return model, AdamW().build(model)
+
+    def step(model, optimizer):
+        optimizer.zero_grad()
+        model["used"](torch.ones(1, 2)).sum().backward()
+        optimizer.step(torch.tensor(1.0))
+
+    one, first = made()
+    step(one, first)
+    tensors = {"model": dict(one.state_dict()), "optimizer": first.state()}
+    found = read(write_checkpoint(tmp_path, 1, tensors, {}, keep=1))
+    other, second = made()
+    filled = fill({"model": dict(other.state_dict()), "optimizer": second.empty_state()}, found, ALONE)
+    second.load(filled["optimizer"])
+    assert set(second.state()) == set(first.state())
+    step(one, first), step(other, second)
+    assert all(torch.equal(x, other.state_dict()[name]) for name, x in one.state_dict().items())
+    with pytest.raises(ValueError, match="does not fit the model: model/third is not in both"):
+        fill({"model": {**other.state_dict(), "third": torch.ones(1)}}, found, ALONE)
+    bare = read(write_checkpoint(tmp_path, 2, {"model": dict(one.state_dict())}, {}, keep=1))
+    with pytest.raises(ValueError, match="it has nothing of the optimiser"):
+        fill({"model": dict(other.state_dict()), "optimizer": second.empty_state()}, bare, ALONE)
 
 
 def test_a_model_of_a_time_that_is_taken_back_is_not_kept(stopped, tmp_path):

@@ -3,6 +3,7 @@
 import json
 import time
 from dataclasses import replace
+from shutil import copytree
 
 import pytest
 import torch
@@ -33,6 +34,7 @@ def validations(folder):
     [
         (2, "changed", {}),
         (3, "words", {}),
+        (2, "course", {}),
         (2, "muon", {"sharding": "shard", "accumulate": 3}),
         (2, "texts", {"task": replace(small.texts().task, hide=0.3, model=SURE)}),
         (2, "masked", {"sharding": "shard"}),
@@ -98,23 +100,29 @@ def test_batches_are_shared_out_once_each_and_evenly(world):
 @pytest.mark.parametrize("kind", ["changed", "muon"])
 def test_sharded_weights_and_what_an_optimiser_remembers_come_back(kind, tmp_path):
     """Bit by bit with as many processes, and to 1e-5 with another number of them."""
-    changes = {"sharding": "shard", "ema": 0.9}
+    changes = {"sharding": "shard", "ema": 0.9, "steps": 7, "save_every": 2, "validate_every": 3}
     done(tmp_path, 2, kind, str(tmp_path / "whole"), False, changes)
-    for number, resumed in enumerate((2, 1, 3)):
-        folder = tmp_path / str(number)
-        codes, text = ended(group(tmp_path / "log", 2, work.dying, 7, kind, str(folder), False, changes))
-        assert codes == [9, 9], text
-        done(tmp_path, resumed, kind, str(folder), True, changes)
+    codes, text = ended(
+        group(tmp_path / "log", 2, work.dying, 5, kind, str(tmp_path / "part"), False, changes)
+    )
+    assert codes == [9, 9], text
+    for resumed in (2, 1) if kind == "changed" else (2, 3):
+        folder = copytree(tmp_path / "part", tmp_path / str(resumed))
+        if resumed == 2 and kind == "changed":  # the newest is damaged, and the one before it is used
+            shard = folder / "checkpoints" / "step-000004" / "shards" / "__1_0.distcp"
+            shard.write_bytes(shard.read_bytes()[:-1] + b"x")
+        text = done(tmp_path / str(resumed), resumed, kind, str(folder), True, changes)
+        assert ("__1_0.distcp is damaged" in text) == (resumed == 2 and kind == "changed")
         if resumed == 2:
             assert_same_run(tmp_path / "whole", folder)
         assert losses(folder) == pytest.approx(losses(tmp_path / "whole"), abs=1e-5)
 
 
 def test_one_process_goes_on_as_two_with_shards(tmp_path):
-    changes = {"sharding": "shard", "ema": 0.9}
+    changes = {"sharding": "shard", "ema": 0.9, "steps": 7, "save_every": 2}
     done(tmp_path, 2, "muon", str(tmp_path / "whole"), False, changes)
     assert (
-        fork(tmp_path / "log", work.dying, 7, "muon", str(tmp_path / "part"), False, changes).ended()[0] == 9
+        fork(tmp_path / "log", work.dying, 5, "muon", str(tmp_path / "part"), False, changes).ended()[0] == 9
     )
     done(tmp_path, 2, "muon", str(tmp_path / "part"), True, changes)
     assert losses(tmp_path / "part") == pytest.approx(losses(tmp_path / "whole"), abs=1e-5)

@@ -207,3 +207,28 @@ def test_images_are_predicted(tmp_path):
         predict(run, [str(right)])
     with pytest.raises(ValueError, match=r"nowhere\.png cannot be read"):
         predict(run, ["nowhere.png"])
+
+
+@pytest.mark.parametrize("staged", [False, True])
+def test_a_run_that_cannot_begin_leaves_nothing(staged, tmp_path):
+    """Offline, say, where its data cannot be downloaded."""
+    recipe = small.texts()
+    recipe = replace(recipe, task=replace(recipe.task, data="imdb"))
+    if staged:
+        recipe = replace(small.texts(), before=recipe)
+    (tmp_path / "data" / "aclImdb").mkdir(parents=True)  # there only in part
+    for folder in (tmp_path / "new" / "deep", tmp_path / "old"):
+        with pytest.raises(ValueError, match="imdb is there only in part"):
+            train(recipe, folder, data_dir=tmp_path / "data", quiet=True)
+        (tmp_path / "old").mkdir(exist_ok=True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "old"]
+    assert not list((tmp_path / "old").iterdir())
+
+
+def test_what_was_there_before_stays(tmp_path):
+    recipe = small.texts()
+    (tmp_path / "notes.txt").write_text("mine")
+    (tmp_path / "data" / "aclImdb").mkdir(parents=True)
+    with pytest.raises(ValueError, match="imdb is there only in part"):
+        train(replace(recipe, task=replace(recipe.task, data="imdb")), tmp_path, data_dir=tmp_path / "data")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "notes.txt"]

@@ -23,8 +23,8 @@ def test_texts_score_as_evaluate_says(texts):
     run = load_run(texts)
     found = report(run, worst=5)
     assert found.scores == pytest.approx(evaluate(texts, device="cpu"), abs=1e-6)
-    assert (found.name, found.data, found.part) == ("texts", "verdicts", "validation")
-    data = load("verdicts").train
+    assert (found.name, found.data, found.part) == ("texts", small.FEW, "validation")
+    data = load(small.FEW).train
     _, held = split(len(data), small.texts().task.validation, seed=0)
     part = data.take(held)
     assert found.count == len(held)

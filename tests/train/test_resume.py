@@ -8,7 +8,8 @@ import pytest
 from regard.cli.main import main
 from regard.data import Reviews
 from regard.data.sets import EMBEDDED
-from regard.train import AdamW, Stopped, environment, read_recipe, train
+from regard.files import unfinished, write
+from regard.train import AdamW, Stopped, environment, evaluate, read_recipe, train
 from regard.train.lock import held
 from regard.train.steps import Step
 from tests.train import small
@@ -155,6 +156,9 @@ def test_a_recipe_that_was_edited_by_hand(when, tmp_path, monkeypatch):
         ValueError, match=rf"recipe\.json was changed since the run was started{named}: put it"
     ):
         train(read_recipe(tmp_path), tmp_path, quiet=True, device="cpu", resume=True)
+    if when == "with a checkpoint":
+        with pytest.raises(ValueError, match=r"recipe\.json was changed since"):
+            evaluate(tmp_path, device="cpu")
     path.write_text(json.dumps(json.loads(text)))  # other spaces are no change
     train(read_recipe(tmp_path), tmp_path, quiet=True, device="cpu", resume=True)
 
@@ -224,6 +228,12 @@ def test_a_new_run_from_a_checkpoint_of_another(tmp_path, monkeypatch, capsys):
     ):
         with pytest.raises(ValueError, match=message):
             train(lower, new, origin=tmp_path / words, device="cpu")
+    newest = old / "checkpoints" / "step-000010" / "model.safetensors"
+    data = newest.read_bytes()
+    newest.write_bytes(data[:-1])
+    with pytest.raises(ValueError, match=r"is damaged: .*; name an older checkpoint as .*old:STEP"):
+        train(lower, new, origin=old, device="cpu")
+    newest.write_bytes(data)
     with pytest.raises(ValueError, match=r"steps must be more than the 10 of .*, got steps=10"):
         train(small.images(steps=10), new, origin=old, device="cpu")
     before = contents(old)
@@ -243,8 +253,11 @@ def test_a_new_run_from_a_checkpoint_of_another(tmp_path, monkeypatch, capsys):
 def test_a_new_run_may_have_another_optimiser_and_averages(tmp_path):
     old = tmp_path / "old"
     train(small.plain(ema=None, steps=4), old, quiet=True, device="cpu")
-    train(small.muon(ema=0.9, steps=8), tmp_path / "new", origin=old, quiet=True, device="cpu")
+    train(small.muon(ema=0.9, steps=8, keep=9), tmp_path / "new", origin=old, quiet=True, device="cpu")
     assert len(losses(tmp_path / "new")) == 4
+    again = tmp_path / "new" / "checkpoints" / "step-000004"  # it holds what the first optimiser remembers
+    train(small.muon(ema=0.9, steps=6), tmp_path / "third", origin=again, quiet=True, device="cpu")
+    assert losses(tmp_path / "third")[0] == losses(tmp_path / "new")[0]
     bigger = small.plain(steps=8)
     bigger = replace(bigger, task=replace(bigger.task, model=replace(bigger.task.model, width=32)))
     with pytest.raises(ValueError, match=r"does not fit"):
@@ -257,6 +270,23 @@ def test_a_new_run_from_a_second_stage(tmp_path):
     train(small.two_stages(steps=10), new, origin=f"{old}:5", quiet=True, device="cpu")
     assert len(losses(new)) == 5
     assert not (new / "before" / "checkpoints").exists()
+
+
+def test_a_first_stage_that_is_not_as_it_was_left(tmp_path, monkeypatch, capsys):
+    stopped_after(12, monkeypatch, small.two_stages(), tmp_path)  # four of them in the second stage
+    record = tmp_path / "before" / "metrics.jsonl"
+    record.write_text(record.read_text().replace('"step": 2', '"step": 3', 1))
+    model = tmp_path / "before" / "model" / "task.json"
+    text = model.read_text()
+    model.write_text(text.replace("masked", "marked"))
+    with pytest.raises(ValueError, match=r"before/model/task\.json is damaged"):
+        train(small.two_stages(), tmp_path, device="cpu", resume=True)
+    model.write_text(text)
+    (tmp_path / "before" / ".lock").write_text("{}")  # what a kill at the very end of the stage leaves
+    write(unfinished(tmp_path / "before" / "summary.json"), b"half")
+    train(small.two_stages(), tmp_path, device="cpu", resume=True)
+    assert [path.name for path in (tmp_path / "before").glob(".*")] == []
+    assert "before/metrics.jsonl: line 2 is damaged" in capsys.readouterr().out
 
 
 def test_checkpoints_without_a_recipe_are_nobodys(tmp_path):

@@ -11,7 +11,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from shutil import rmtree
-from uuid import uuid4
+
+from regard.files import sync, unfinished
 
 
 @dataclass(frozen=True)
@@ -71,21 +72,6 @@ def unzipped(data: bytes | bytearray, path: Path) -> bytearray:
         raise ValueError(f"{path} is no whole gzip file: {error}; {advice(path.parent)}") from error
 
 
-def write(path: Path, data: bytes) -> None:
-    """Put a file in place in one step and on the disk, so that a crash leaves the old one or the new one."""
-    name = path.with_name(f".{path.name}.{uuid4().hex}")
-    try:
-        with name.open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        name.replace(path)
-    except BaseException:
-        name.unlink(missing_ok=True)
-        raise
-    _settle_names(path.parent)
-
-
 @contextmanager
 def new_folder(final: Path) -> Iterator[Path]:
     """A temporary folder that takes its `final` name when the block ends well, and vanishes when it does not.
@@ -95,7 +81,7 @@ def new_folder(final: Path) -> Iterator[Path]:
     """
     made = [parent for parent in final.parents if not parent.exists()]  # the innermost first
     final.parent.mkdir(parents=True, exist_ok=True)
-    folder = final.with_name(f".{final.name}.{uuid4().hex}")
+    folder = unfinished(final)
     folder.mkdir()
     try:
         yield folder
@@ -105,7 +91,7 @@ def new_folder(final: Path) -> Iterator[Path]:
         except OSError:
             if not final.is_dir():
                 raise
-        _settle_names(final.parent)
+        sync(final.parent)
     finally:
         rmtree(folder, ignore_errors=True)
         if not final.is_dir():
@@ -123,15 +109,3 @@ def _settle(folder: Path) -> None:
         if path.is_file():
             with path.open("rb+") as file:
                 os.fsync(file.fileno())
-
-
-def _settle_names(folder: Path) -> None:
-    """Wait until the names in a folder are on the disk, where a folder can be opened."""
-    try:
-        handle = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from regard.course import MyTokenizer
-from regard.data.files import read, write
+from regard.data.files import read
 from regard.errors import check_int, need
+from regard.files import check, write
 
 FILE = "tokenizer.json"
 START, PAD, UNK = 0, 1, 2
@@ -256,7 +257,7 @@ KINDS: dict[str, type[Tokenizer]] = {
 
 
 def load_tokenizer(folder: str | Path) -> Tokenizer:
-    """The tokenizer that was saved in a folder.
+    """The tokenizer that was saved in a folder, which must be that one where there are checksums beside it.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -265,6 +266,7 @@ def load_tokenizer(folder: str | Path) -> Tokenizer:
     [4, 3]
     """
     path = Path(folder) / FILE
+    check(path)
     data = read(path)
     try:
         state = json.loads(data)

@@ -42,7 +42,10 @@ def branch(origin: str | Path, folder: Path, recipe: Recipe) -> dict[str, Any]:
     run, path = located(origin)
     sums = read_sums(path) or {}
     names = [name for name in files_in(path) if name != STATE and not name.startswith(f"{BEST}/")]
-    check_all(path, [name for name in sums if name == STATE or not name.startswith(f"{BEST}/")])
+    try:
+        check_all(path, [name for name in sums if not name.startswith(f"{BEST}/")])
+    except ValueError as error:
+        raise ValueError(f"{error}; name an older checkpoint as {run}:STEP") from error
     found, old = read(path), read_recipe(run)
     if recipe.steps is not None and recipe.steps <= found.step:
         raise ValueError(f"steps must be more than the {found.step} of {path}, got steps={recipe.steps}")
@@ -50,7 +53,7 @@ def branch(origin: str | Path, folder: Path, recipe: Recipe) -> dict[str, Any]:
     state = found.state | {
         "checksums": True,
         "from": origin_of,
-        "fresh": _fresh(old, recipe),
+        "fresh": sorted({*_fresh(old, recipe), *found.state.get("fresh", ())}),
         "recipe": to_data(recipe),
         "best": None,
         "validated": -1,

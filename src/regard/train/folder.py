@@ -35,7 +35,7 @@ def goes_on(folder: Path, recipe: Recipe, resume: bool | str) -> bool:
     if there and resume:
         old = read_recipe(folder)
         changed(folder, old, recipe)
-        _check_by_hand(folder, old)
+        check_recipe(folder, old)
         return True
     if there and numbered(folder / CHECKPOINTS):
         raise ValueError(
@@ -44,7 +44,7 @@ def goes_on(folder: Path, recipe: Recipe, resume: bool | str) -> bool:
     return False
 
 
-def _check_by_hand(folder: Path, recipe: Recipe) -> None:
+def check_recipe(folder: Path, recipe: Recipe) -> None:
     """Raise where recipe.json is neither what a start of this run wrote nor what a checkpoint was made by."""
     try:
         known = {entry["recipe"] for entry in history(folder) if "recipe" in entry}

@@ -20,7 +20,7 @@ from regard.train.ema import Averages, share_kept
 from regard.train.faults import Interrupt, Stopped, Watch, diverged, how_to_go_on
 from regard.train.folder import CHECKPOINTS, SUMMARY, keep_model
 from regard.train.hardware import peak, training_flops
-from regard.train.metrics import Metrics
+from regard.train.metrics import Metrics, keep_record, read_rows
 from regard.train.pace import Pace, Stopwatch, due
 from regard.train.progress import Progress
 from regard.train.recipe import Recipe
@@ -118,6 +118,11 @@ class Training:
                     self.metrics.close()
 
     def _open_record(self) -> None:
+        """The record from here on; one of a run whose checkpoints are gone is kept beside it."""
+        last = max((row["step"] for row in read_rows(self.folder)), default=0)
+        if self.done == 0 and last > self.recipe.save_every:
+            kept = keep_record(self.folder)
+            self.bar.warn(f"there is a record of {last:,} steps and no checkpoint: it is kept as {kept.name}")
         self.metrics = Metrics(self.folder, self.done, self.validated)
 
     def over(self) -> bool:

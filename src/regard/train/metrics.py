@@ -25,7 +25,7 @@ def line_of(row: Row) -> str:
     """A row as it is written.
 
     >>> line_of({"step": 1})
-    '{"step": 1, "crc32": "78b1aaf7"}\\n'
+    '{"step": 1, "crc32": "3daa833a"}\\n'
     """
     text = json.dumps(row)[:-1]
     return f'{text}, "crc32": "{crc32(text.encode()):08x}"}}\n'
@@ -73,6 +73,15 @@ def _row(line: str, old: bool) -> Row | None:
 def rows_until(rows: list[Row], step: int, validated: int) -> list[Row]:
     """The rows of the first steps, and of the validations until one of them."""
     return [row for row in rows if row["step"] <= (validated if row["kind"] == "validation" else step)]
+
+
+def keep_record(folder: Path) -> Path:
+    """Put a copy of the record beside it under a name of its own."""
+    number = 1
+    while (other := folder / f"kept-{number}-{FILE}").exists():
+        number += 1
+    write(other, (folder / FILE).read_bytes())
+    return other
 
 
 class Metrics:

@@ -136,7 +136,7 @@ class Optimizer:
 
     @torch.no_grad()
     def load(self, state: dict[str, Tensor]) -> None:
-        """Set what the optimiser remembers, in place where it remembers already."""
+        """Set what the optimiser remembers: in place where it does already, else by taking tensors over."""
         entries: dict[str, dict[str, Tensor]] = defaultdict(dict)
         for name, value in state.items():
             weight_name, _, key = name.rpartition("/")
@@ -150,7 +150,7 @@ class Optimizer:
                             held.copy_(value)
                         else:
                             # Adam counts steps on the weight's device, where a CUDA graph can count on.
-                            part.state[weight][key] = value.to(weight.device).clone()
+                            part.state[weight][key] = value.to(weight.device)
 
 
 def _adam(value: AdamW, weights: Named) -> torch.optim.AdamW:

@@ -22,6 +22,13 @@ class Progress:
         if not self.quiet:
             print(text, flush=True)
 
+    def warn(self, text: str) -> None:
+        """Something that must be seen, on stderr where nothing else is wished."""
+        if self.quiet:
+            print(text, file=sys.stderr, flush=True)
+        else:
+            self.say(text)
+
     def show(self, share: float, parts: dict[str, str]) -> None:
         """How far the run is."""
         now = time.monotonic()

@@ -17,7 +17,7 @@ from regard.data.tokenizers import Tokenizer
 from regard.files import check_all, find_folder, read_sums, write_json
 from regard.models import load
 from regard.train.checkpoint import numbered, step_of
-from regard.train.folder import BEFORE, CHECKPOINTS, MODEL, RECIPE, SUMMARY, TEST, read_recipe
+from regard.train.folder import BEFORE, CHECKPOINTS, MODEL, RECIPE, SUMMARY, TEST, check_recipe, read_recipe
 from regard.train.recipe import Recipe
 from regard.train.switches import chosen_device
 from regard.train.task import Setting
@@ -91,6 +91,7 @@ def evaluate(
     """The scores of a run's best model, in float32: on its validation part or, recorded, on the test part."""
     folder, place = Path(folder), chosen_device(device)
     run, recipe = load_run(folder, device=place), read_recipe(folder)
+    check_recipe(folder, recipe)  # another one may mean other data, or another cut of them
     if run.description["task"] == "masked":
         raise ValueError(
             f"{folder} is a pretraining: its head was not kept; evaluate what was trained from it"

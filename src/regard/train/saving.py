@@ -94,7 +94,9 @@ def restore(run: Training) -> None:
             run.bar.say(f"going on after step {run.done:,}")
             return
         faults.append((path, fault))
-    if faults:
+    if not faults:
+        run.bar.say(f"{run.folder} has no checkpoint yet: it begins at the beginning")
+    else:
         listed = "; ".join(fault for _, fault in faults)
         raise Stopped(
             f"no checkpoint of {run.folder} can be used: {listed}; nothing was changed: put back what is "
@@ -116,9 +118,8 @@ def _take_up(run: Training, found: Checkpoint) -> None:
         )
     fresh = state.get("fresh", [])
     wanted = _tensors(run) | {"optimizer": run.optimizer.empty_state()}
-    fill({part: values for part, values in wanted.items() if part not in fresh}, found, run.team)
-    if "optimizer" not in fresh:
-        run.optimizer.load(wanted["optimizer"])
+    filled = fill({part: values for part, values in wanted.items() if part not in fresh}, found, run.team)
+    run.optimizer.load(filled.get("optimizer", {}))
     if "averages" in fresh and run.averages is not None:
         run.averages.begin_again()
     run.done, run.validated = found.step, state.get("validated", _validated(found.step, old))
@@ -137,12 +138,12 @@ def _validated(step: int, recipe: Recipe) -> int:
 def _as_it_was(run: Training, found: Checkpoint, faults: list[tuple[Path, str]]) -> None:
     """Put the folder as it was when the checkpoint was written, and say what is not as it should be."""
     for path, fault in faults:
-        run.bar.say(f"passed over, and kept as {set_aside(path).name}: {fault}")
+        run.bar.warn(f"passed over, and kept as {set_aside(path).name}: {fault}")
     if not found.state.get("checksums"):
-        run.bar.say(f"{found.path} was written without checksums: damage to it cannot be noticed")
+        run.bar.warn(f"{found.path} was written without checksums: damage to it cannot be noticed")
     best_from(found.path, run.folder)
     for line in damaged_rows(run.folder):
-        run.bar.say(f"metrics.jsonl: line {line} is damaged and left out")
+        run.bar.warn(f"metrics.jsonl: line {line} is damaged and left out")
     missing = found.state.get("rows", 0) - len(rows_until(read_rows(run.folder), run.done, run.validated))
     if missing > 0:
-        run.bar.say(f"metrics.jsonl: {missing} row(s) of the first {run.done:,} steps are gone")
+        run.bar.warn(f"metrics.jsonl: {missing} row(s) of the first {run.done:,} steps are gone")

@@ -44,33 +44,57 @@ def write_shards(team: Team, folder: Path, step: int, tensors: Tensors) -> More:
     return move
 
 
-def fill(tensors: Tensors, found: Checkpoint, team: Team) -> None:
-    """Fill tensors from a checkpoint in place, whole or sharded ones from whole or sharded ones."""
-    if (found.path / SHARDS).exists():
-        import torch.distributed.checkpoint as dcp
+def fill(tensors: Tensors, found: Checkpoint, team: Team) -> Tensors:
+    """Fill tensors from a checkpoint in place, whole or sharded ones from whole or sharded ones; give those.
 
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="torch.distributed is disabled")
-            try:
-                dcp.load(flat(tensors), checkpoint_id=found.path / SHARDS, no_dist=team.world == 1)
-            except dcp.CheckpointException as error:
-                cause = next(iter(error.failures.values()))[0]
-                raise ValueError(f"{found.path} does not fit the model: {cause}") from error
-        return
-    whole = found.tensors()
-    for part, values in tensors.items():
-        theirs = whole.get(part, {})
-        if differing := sorted(set(values) ^ set(theirs)):
-            raise ValueError(f"{found.path} does not fit the model: {part} differs in {differing[0]}")
-        for name, x in values.items():
-            put(x, theirs[name])
+    A weight that never had a gradient has nothing in the optimiser, and is left out there.
+    """
+    sharded = (found.path / SHARDS).exists()
+    whole = {} if sharded else flat(found.tensors())
+    there = _names(found.path / SHARDS) if sharded else set(whole)
+    wanted = {
+        part: {name: x for name, x in values.items() if part != "optimizer" or f"{part}/{name}" in there}
+        for part, values in tensors.items()
+    }
+    names = {name for name in there if name.split("/")[0] in wanted}
+    if differing := sorted(names ^ set(flat(wanted))):
+        raise ValueError(f"{found.path} does not fit the model: {differing[0]} is not in both")
+    if tensors.get("optimizer") and not wanted["optimizer"]:
+        raise ValueError(f"{found.path} does not fit the model: it has nothing of the optimiser")
+    if sharded:
+        _fill_from_shards(flat(wanted), found.path, team)
+    else:
+        for name, x in flat(wanted).items():
+            put(x, whole[name], name)
+    return wanted
+
+
+def _names(shards: Path) -> set[str]:
+    from torch.distributed.checkpoint import FileSystemReader
+
+    return set(FileSystemReader(shards).read_metadata().state_dict_metadata)
+
+
+def _fill_from_shards(tensors: dict[str, Tensor], path: Path, team: Team) -> None:
+    import torch.distributed.checkpoint as dcp
+
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="torch.distributed is disabled")
+        try:
+            dcp.load(tensors, checkpoint_id=path / SHARDS, no_dist=team.world == 1)
+        except dcp.CheckpointException as error:
+            cause = next(iter(error.failures.values()))[0]
+            raise ValueError(f"{path} does not fit the model: {cause}") from error
 
 
 @torch.no_grad()
-def put(x: Tensor, value: Tensor) -> None:
+def put(x: Tensor, value: Tensor, name: str) -> None:
     """Copy a whole tensor into one that may be sharded."""
     if x.shape != value.shape:
-        raise ValueError(f"a tensor of shape {tuple(value.shape)} does not fit one of {tuple(x.shape)}")
+        raise ValueError(
+            f"{name} of the checkpoint does not fit the model: it is {tuple(value.shape)}, "
+            f"not {tuple(x.shape)}"
+        )
     if isinstance(x, DTensor):
         value = distribute_tensor(value.to(x.device), x.device_mesh, x.placements)
     x.copy_(value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from traceback import clear_frames
@@ -11,17 +11,18 @@ from typing import Any
 
 import torch
 
-from regard.files import tidy
+from regard.files import check_all, tidy
 from regard.train import saving
 from regard.train.branch import branch, located
 from regard.train.changes import recipe_digest
 from regard.train.checkpoint import numbered
 from regard.train.distributed import Team, join, lost
-from regard.train.environment import add_start, environment
+from regard.train.environment import ENVIRONMENT, add_start, environment
 from regard.train.faults import Stopped, out_of_memory
 from regard.train.folder import BEFORE, CHECKPOINTS, MODEL, RECIPE, SUMMARY, goes_on, write_recipe
 from regard.train.lock import held
 from regard.train.loop import Result, Training
+from regard.train.metrics import damaged_rows
 from regard.train.progress import progress
 from regard.train.recipe import Recipe
 from regard.train.switches import chosen_device, switched
@@ -99,25 +100,33 @@ def _let_go(team: Team) -> Iterator[None]:
 def _run(recipe: Recipe, where: Where, resume: bool | str, origin: str | Path | None = None) -> Result:
     """One stage in its folder, which is this process's alone until the end."""
     team = replace(where.team, sharding=recipe.sharding)
-    if recipe.batch % (recipe.accumulate * team.world):
-        raise ValueError(
-            f"batch must be divisible by accumulate × processes, got batch={recipe.batch}, "
-            f"accumulate={recipe.accumulate}, processes={team.world}"
-        )
     with ExitStack() as stack:
+        team.together(lambda: _check_parts(recipe, team.world))
         on, more, said = team.led(lambda: _opened(stack, recipe, where, resume, origin))
-        task = recipe.task if recipe.before is None else _after_first(recipe, where, on)
-        stack.enter_context(switched(recipe, where.device))
-        bar = progress(recipe.name, quiet=where.quiet)
-        stack.callback(bar.close)
-        setting = Setting(where.device, recipe.seed, where.data_dir, recipe.overfit)
-        run = Training(replace(recipe, before=None, task=task), recipe, where.folder, setting, team, bar)
+        task = recipe.task
+        with nullcontext() if on else _or_nothing(where):
+            if recipe.before is not None:
+                said += _first(recipe.before, where, on)
+                task = replace(task, start=str(where.folder / BEFORE / MODEL))
+            stack.enter_context(switched(recipe, where.device))
+            bar = progress(recipe.name, quiet=where.quiet)
+            stack.callback(bar.close)
+            setting = Setting(where.device, recipe.seed, where.data_dir, recipe.overfit)
+            run = Training(replace(recipe, before=None, task=task), recipe, where.folder, setting, team, bar)
         if on:
             saving.restore(run)
             said += team.led(lambda: _noted(recipe, where, over=run.over(), **more))
-        for line in said:
-            bar.say(line)
+        for line in said if team.leads else ():
+            bar.warn(line)
         return run.run()
+
+
+def _check_parts(recipe: Recipe, world: int) -> None:
+    if recipe.batch % (recipe.accumulate * world):
+        raise ValueError(
+            f"batch must be divisible by accumulate × processes, got batch={recipe.batch}, "
+            f"accumulate={recipe.accumulate}, processes={world}"
+        )
 
 
 def _opened(
@@ -127,10 +136,9 @@ def _opened(
     folder = where.folder
     if resume is True and not folder.is_dir():
         raise ValueError(f"there is no run to resume in {folder}: it has no {RECIPE}")
-    folder.mkdir(parents=True, exist_ok=True)
+    stack.enter_context(_made(folder))
     stack.enter_context(held(folder))
-    tidy(folder)
-    tidy(folder / CHECKPOINTS)
+    _tidied(folder)
     if goes_on(folder, recipe, resume):
         return True, {}, []
     first = None if origin is None else located(origin)[1].name
@@ -139,6 +147,37 @@ def _opened(
     if origin is not None:
         return True, {"from": branch(origin, folder, recipe)}, []
     return False, {}, _noted(recipe, where)
+
+
+@contextmanager
+def _made(folder: Path) -> Iterator[None]:
+    """A run's folder, with those above it; what was made for it goes again where it ends up empty."""
+    made = [path for path in (folder, *folder.parents) if not path.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+    finally:
+        for path in made:
+            with suppress(OSError):  # there is something in it
+                path.rmdir()
+
+
+@contextmanager
+def _or_nothing(where: Where) -> Iterator[None]:
+    """Where a run cannot begin, for want of its data say, take back what was written for it and no more."""
+    try:
+        yield
+    except BaseException:
+        more = (CHECKPOINTS, MODEL, BEFORE, SUMMARY)  # of a first stage that came further, or an older run
+        if where.team.leads and not any((where.folder / name).exists() for name in more):
+            for name in (RECIPE, ENVIRONMENT):
+                (where.folder / name).unlink(missing_ok=True)
+        raise
+
+
+def _tidied(folder: Path) -> None:
+    tidy(folder)
+    tidy(folder / CHECKPOINTS)
 
 
 def _noted(recipe: Recipe, where: Where, over: bool = False, **more: Any) -> list[str]:
@@ -152,10 +191,19 @@ def _noted(recipe: Recipe, where: Where, over: bool = False, **more: Any) -> lis
     return said
 
 
-def _after_first(recipe: Recipe, where: Where, on: bool) -> Any:
-    """Train what comes first, unless that is done, and give the task that starts from its model."""
-    assert recipe.before is not None
+def _first(recipe: Recipe, where: Where, on: bool) -> list[str]:
+    """Train what comes first, unless that is done; then say what of it is not as it was left."""
     first = where.folder / BEFORE
-    if not where.team.led((first / SUMMARY).exists):
-        _run(recipe.before, replace(where, folder=first), "auto" if on else False)
-    return replace(recipe.task, start=str(first / MODEL))
+
+    def looked_at() -> list[str] | None:
+        if not (first / SUMMARY).exists():
+            return None
+        with held(first):  # what a kill at its very end left there goes
+            _tidied(first)
+            check_all(first / MODEL)
+        return [f"{BEFORE}/metrics.jsonl: line {line} is damaged" for line in damaged_rows(first)]
+
+    said = where.team.led(looked_at)
+    if said is None:
+        _run(recipe, replace(where, folder=first), "auto" if on else False)
+    return said or []
