@@ -245,5 +245,5 @@ def shown(at: Point, *nodes: Node) -> list[str]:
 
 
 def _fraction(one: int | Fraction) -> str:
-    text = f"{one:,}" if one.denominator == 1 and len(str(one)) <= 40 else str(one)
+    text = f"{one.numerator:,}" if one.denominator == 1 and len(str(one)) <= 40 else str(one)
     return (text if len(text) <= 60 else f"a number of {len(text)} digits").replace("-", "−")

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from regard.lessons.checking.checker import Answering
-from regard.lessons.checking.equation import named
+from regard.lessons.checking.equation import is_named
 from regard.lessons.checking.exercise import Question
 from regard.lessons.checking.verdict import Verdict
 
@@ -69,7 +69,7 @@ def check_file(exercises: Sequence[Question], path: Path) -> Report:
     for given in answers(path):
         where = f"{path.name}, line {given.line}"
         try:
-            if not named(exercises, given.text):
+            if not is_named(exercises, given.text):
                 raise ValueError("no question is named here: write `name = formula`, or make it a comment")
             verdicts.append(replace(answering.judge(given.text), where=where))
         except ValueError as error:

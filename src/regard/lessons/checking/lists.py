@@ -13,6 +13,7 @@ from regard.lessons.checking.evaluate import exact
 from regard.lessons.checking.exercise import Question
 from regard.lessons.checking.expression import Num, Op, Written, parse_plain
 from regard.lessons.checking.expression import shown as quoted
+from regard.lessons.checking.letters import Letters
 from regard.lessons.checking.verdict import Finding
 
 MOST = 64  # entries
@@ -30,7 +31,7 @@ class ListQuestion(Question):
         """The entries of a plain text, row by row."""
         raise NotImplementedError
 
-    def read(self, text: str, written: str) -> Written:
+    def read(self, text: str, written: str, letters: Letters | None = None) -> Written:
         """A plain text as a list of rows of numbers."""
         rows = self.rows(bare(WORDS.sub("", text).strip()))
         if not 0 < sum(map(len, rows)) <= MOST:
@@ -103,7 +104,7 @@ class MatrixExercise(ListQuestion):
 
     kind: ClassVar[str] = "matrix"
 
-    def read(self, text: str, written: str) -> Written:
+    def read(self, text: str, written: str, letters: Letters | None = None) -> Written:
         """A plain text as rows of numbers; a number in front of a matrix multiplies all of them."""
         scaled = re.fullmatch(r"([^\[\];&]*[^\s\[\];&*,])\s*\*?\s*(\[.*\])", text.strip(), re.DOTALL)
         if scaled is None or WORDS.match(text):

@@ -70,7 +70,7 @@ EXERCISES = (
             " width d?"
         ),
         formula="n*d^2 + n^2*d",
-        domain=growth_domain("n", "d", "H"),
+        domain=growth_domain("n", "d", "H", below="Hd"),
         growth=True,
         aliases={"n": LENGTH, "d": WIDTH, "H": HEADS},
         mistakes=(
