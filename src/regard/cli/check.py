@@ -54,18 +54,25 @@ def check(name: Name, answers: Answers = None, as_json: AsJson = False) -> None:
     answering = Answering(lesson.exercises)
     verdicts: list[Verdict] = []
     faults: list[str] = []
+    notes: list[str] = []
     for answer in answers:
-        if is_file_name(answer):
-            report = check_file(name, Path(answer))
-            verdicts += report.verdicts
-            faults += report.faults
-        else:
-            verdicts.append(answering.judge(answer))
+        try:
+            if is_file_name(answer):
+                report = check_file(name, Path(answer))
+                verdicts += report.verdicts
+                faults += report.faults
+                notes += report.notes
+            else:
+                verdicts.append(answering.judge(answer))
+        except ValueError as error:
+            faults.append(str(error))
     if as_json:
         found = [verdict.as_dict() for verdict in verdicts]
-        print_json({"lesson": name, "verdicts": found, "faults": faults})
+        print_json({"lesson": name, "verdicts": found, "faults": faults, "notes": notes})
     else:
         _print(verdicts)
+    for note in notes:
+        typer.echo(f"note: {note}", err=True)
     for fault in faults:
         typer.echo(f"error: {fault}", err=True)
     if faults:

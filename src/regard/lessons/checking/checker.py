@@ -58,9 +58,10 @@ class Answering:
     def __init__(self, exercises: Sequence[Question]) -> None:
         self.exercises, self.open = list(exercises), list(exercises)
 
-    def judge(self, answer: str) -> Verdict:
-        """The verdict on the next answer."""
+    def judge(self, answer: str, given: tuple[tuple[str, str], ...] = ()) -> Verdict:
+        """The verdict on the next answer; `given` are letters that were explained before it."""
         found = _split(answer, self.exercises)
+        found = replace(found, given=(*found.given, *given))
         meant, sides = addressed(self.exercises, found.sides)
         if len(sides) == 1 and not meant and (name := bare_name(self.exercises, sides[0])):
             raise ValueError(f"{name} is a question: write {name} = and a formula")

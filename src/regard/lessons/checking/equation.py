@@ -78,7 +78,7 @@ def _concluded(text: str, first: list[str]) -> str:
     while len(parts) > 1 and LIMIT.fullmatch(parts[-1]) and re.search("[A-Za-z]", parts[-2].split("=")[-1]):
         parts.pop()
     head = parts[0].split("=")[0]
-    if len(parts) > 1 and not first and re.fullmatch(r"\s*[A-Za-z][A-Za-z\s_*-]+", head):
+    if len(parts) > 1 and not first and re.fullmatch(r"\s*[A-Za-z]{2}[A-Za-z\s_*-]+", head):
         first.append(head.strip())
     return parts[-1]
 
@@ -208,10 +208,9 @@ def _readable(exercises: Sequence[Question], text: str) -> bool:
     return False
 
 
-def is_named(exercises: Sequence[Question], text: str) -> bool:
-    """Whether an answer says which question it is for, or tries to."""
+def named(exercises: Sequence[Question], text: str) -> list[Question]:
+    """The questions that a text means as a name or symbol of what is asked for; it may be none."""
     try:
-        sides = split(plain(text)).sides
-        return len(sides) > 1 and bool(addressed(exercises, sides)[0])
+        return addressed(exercises, [plain(text).strip(" :=*"), "…"])[0]
     except ValueError:
-        return True  # the fault is named where the answer is read
+        return []

@@ -45,7 +45,7 @@ def find(exercise: Exercise, answer: Written) -> Finding:
     if not known and (far := _far_off(exercise, node)):
         return Finding(False, far)
     gap = [f"at {where(holes[0])} yours divides by zero and has no value"] if holes else []
-    return Finding(True, _right(exercise, tried, bool(known)), (*_outside(exercise, node, until), *gap))
+    return Finding(True, _right(exercise, tried, bool(known)), (*_outside(exercise, node), *gap))
 
 
 def _far_off(exercise: Exercise, node: Node) -> str:
@@ -86,22 +86,24 @@ def _wrong(exercise: Exercise, node: Node, at: Values, true: Node, until: float)
     return Finding(False, says, (more,) if more else (), mistake)
 
 
-def _outside(exercise: Exercise, node: Node, until: float) -> list[str]:
+def _outside(exercise: Exercise, node: Node) -> list[str]:
     """What becomes of a right answer where the condition fails."""
     if not exercise.domain.points(False):
         return []
     out = [f"outside: {exercise.outside}"] if exercise.outside else []
     if not exercise.beyond_it:
         return out
+    until = time.monotonic() + SECONDS
     for at, true in exercise.beyond_it:
         if time.monotonic() > until:
-            break
+            return out
         if not agree(node, [(at, true)], until):
             gives, wanted = shown(at, node, true)
             numbers = f"at {where(at)} it gives {gives}, the truth is {wanted}"
             failure = Failure(node, at, true, until)
             mistake = diagnosed(exercise, failure, exercise.beyond, exercise.beyond_it)
-            return [*out, f"yours does not hold there: {numbers}", *([explained(mistake)] if mistake else [])]
+            why = [f"outside, {explained(mistake)}"] if mistake else []
+            return [*out, f"yours does not hold there: {numbers}", *why]
     return [*out, "yours holds there too"]
 
 

@@ -23,7 +23,7 @@ STRANGE = {
     ";": "';' has no meaning here: one formula is asked for",
 }
 
-NUMBER = re.compile(r"(?:\d+\.(?=\s*[,\]])|\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d{1,2}(?![A-Za-z0-9_]))?")
+NUMBER = re.compile(r"(?:\d+\.(?=\s*(?:[,\]]|$))|\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d{1,2}(?![A-Za-z0-9_]))?")
 GROUPED = re.compile(r"\d{1,3}(?:([,'\s_])\d{3}(?:\1\d{3})*)(?![\d.])|\d{1,3}(?:\.\d{3}){2,}(?![\d.])")
 DECIMAL_COMMA = re.compile(r"(\d+),(\d+)(?![\d,])")
 RUN = re.compile(r"[A-Za-z][A-Za-z0-9_]*")

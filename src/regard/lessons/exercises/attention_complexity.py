@@ -28,6 +28,8 @@ EXERCISES = (
             Mistake("counting parameters in place of multiplies", "4d^2"),
             Mistake("counting scores and not the d multiplies in each", "4n d^2 + 2n^2"),
             Mistake("counting one projection", "n d^2 + 2n^2 d"),
+            Mistake("scaling the scores too, one multiply each, which was left out", "4n d^2 + 2n^2 d + n^2"),
+            Mistake("counting causal pairs only", "4n d^2 + n(n+1) d"),
         ),
     ),
     Exercise(
@@ -60,7 +62,7 @@ EXERCISES = (
     ),
     Exercise(
         name="crossing",
-        asks="At which n do pairs and projections take equally many multiplies?",
+        asks="At which n do the products over pairs take as many multiplies as the four projections?",
         formula="2d",
         domain=Domain("d ≥ 1", {"d": range(1, 40)}),
         left=("n", "T", "N", "L"),
@@ -70,7 +72,7 @@ EXERCISES = (
             Mistake("comparing n²d with nd²: there are two of the one and four of the other", "d"),
             Mistake("counting one product over pairs: there are two", "4d"),
             Mistake("turning the fraction over", "d/2"),
-            Mistake("forgetting the projection of the output", "3d/2"),
+            Mistake("counting three projections, as the sheet does: W_O is the fourth", "3d/2"),
             Mistake("leaving a d in: it cancels", "2d^2"),
         ),
     ),

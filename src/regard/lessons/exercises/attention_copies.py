@@ -47,7 +47,7 @@ EXERCISES = (
         aliases=BETA,
         mistakes=(
             Mistake("forgetting one of the two other tokens", "exp(beta^2)/(exp(beta^2) + 1)"),
-            Mistake("taking a score of 0 as a weight of 0: e⁰ is 1", "1"),
+            Mistake("giving the limit for large β", "1"),
             Mistake("taking the norm as the score: x₂·x₂ is its square", "exp(beta)/(exp(beta) + 2)"),
             Mistake("giving the weight of another token", "1/(exp(beta^2) + 2)"),
             Mistake(
@@ -74,6 +74,8 @@ EXERCISES = (
             Mistake("giving the weight of the middle row", "exp(beta^2)/(exp(beta^2) + 2)"),
             Mistake("leaving out the division", "exp(2beta^2)"),
             Mistake("leaving out the exponential", "2beta^2/(2beta^2 + beta^2)"),
+            Mistake("giving the limit for large β", "1"),
+            Mistake("taking 2β and β as the scores: they are 2β² and β²", "exp(2beta)/(exp(2beta) + 1 + exp(beta))"),
         ),
     ),
     Exercise(
@@ -89,7 +91,10 @@ EXERCISES = (
             Mistake(
                 "forgetting x₂: a score of 0 is still e⁰ = 1", "exp(beta^2)/(exp(2beta^2) + exp(beta^2))"
             ),
-            Mistake("taking x₃'s score once more in place of x₁'s", "exp(beta^2)/(exp(beta^2) + 2)"),
+            Mistake("giving the weight that y₂ gives to x₂", "exp(beta^2)/(exp(beta^2) + 2)"),
+            Mistake("taking x₃'s score in place of x₁'s own", "exp(beta^2)/(2exp(beta^2) + 1)"),
+            Mistake("giving the limit for large β", "0"),
+            Mistake("taking 2β and β as the scores: they are 2β² and β²", "exp(beta)/(exp(2beta) + 1 + exp(beta))"),
             Mistake("leaving out the division", "exp(beta^2)"),
             Mistake("leaving out the exponential", "beta^2/(2beta^2 + beta^2)"),
         ),

@@ -46,6 +46,7 @@ EXERCISES = (
                 "looking t tokens ahead as well as back: the window is not causal",
                 count=lambda n, t: Neighbourhood(rows=1, cols=n, reach=t).pairs(n),
             ),
+            Mistake("looking t tokens ahead as well as back, at both ends too", "n(2t+1)"),
             Mistake("counting autoregressive attention, whatever t is", count=lambda n, t: Causal().pairs(n)),
             Mistake("leaving out the first t rows", "(n-t)(t+1)"),
             Mistake(

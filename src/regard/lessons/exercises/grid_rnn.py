@@ -28,6 +28,8 @@ EXERCISES = (
         mistakes=(
             Mistake("counting one matrix for the states: left and top have one each", "h^2 + h c"),
             Mistake("counting biases", "2h^2 + h c + h"),
+            Mistake("counting biases, one for each of the two states", "2h^2 + h c + 2h"),
+            Mistake("counting biases, one for each of the three matrices", "2h^2 + h c + 3h"),
             Mistake(
                 "counting operations: sheets call them parameters at times, but all cells share the weights",
                 "n^2 h c + (2n^2 - 2n) h^2",
@@ -76,6 +78,7 @@ EXERCISES = (
             Mistake(
                 "giving every cell both neighbours: the first row and column lack one", "n^2 h (c + 2h - 1)"
             ),
+            Mistake("giving every cell both neighbours, and as many adds as multiplies", "n^2 h (2h + c)"),
             Mistake("counting multiplies too", count=lambda n, h, c: int(cost(n, h, c).flops)),
             Mistake("adding a bias", "n^2 h c + (2n^2 - 2n) h^2 + n^2 h"),
         ),
@@ -89,6 +92,8 @@ EXERCISES = (
         aliases=LETTERS,
         mistakes=(
             Mistake("doubling the multiplies: k terms take k − 1 adds", "2n^2 h c + 2(2n^2 - 2n) h^2"),
+            Mistake("doubling the multiplies of cells that all have both neighbours", "2n^2 (2h^2 + h c)"),
+            Mistake("giving cells of the first row and column no neighbour at all", "n^2 h (2c-1) + 4(n-1)^2 h^2"),
             Mistake("counting multiplies only", count=lambda n, h, c: int(cost(n, h, c).multiplies)),
             Mistake("counting adds only", count=lambda n, h, c: int(cost(n, h, c).adds)),
             Mistake(

@@ -6,6 +6,7 @@ from regard.lessons.exercises.spellings import LENGTH
 DIVIDES = "H divides d"
 WIDTH = "D C k d_model"
 HEADS = "h A a"
+HEAD_WIDTH = dict.fromkeys(("d_h", "d_k", "d_v", "d_head"), "d/H")
 
 EXERCISES = (
     Exercise(
@@ -18,6 +19,7 @@ EXERCISES = (
         domain=Domain(DIVIDES, {"d": range(1, 33), "H": range(1, 9)}, lambda at: at["d"] % at["H"] == 0),
         outside="heads of width d/H do not exist",
         aliases={"d": WIDTH, "H": HEADS},
+        also=HEAD_WIDTH,
         mistakes=(
             Mistake("forgetting W_O", "3d^2"),
             Mistake("counting one head", "4d^2/H"),
@@ -55,12 +57,14 @@ EXERCISES = (
         ),
         outside="heads of width d/H do not exist",
         aliases={"n": LENGTH, "d": WIDTH, "H": HEADS},
+        also=HEAD_WIDTH,
         mistakes=(
             Mistake("giving every head the full width", "2H n^2 d"),
             Mistake("counting one head", "2n^2 d/H"),
             Mistake("counting the scores only", "n^2 d"),
             Mistake("counting scores and not the multiplies in each", "2H n^2"),
             Mistake("counting causal pairs only", "n(n+1) d"),
+            Mistake("counting the projections too", "2n^2 d + 4n d^2"),
         ),
     ),
     Exercise(
@@ -73,6 +77,7 @@ EXERCISES = (
         domain=growth_domain("n", "d", "H", below="Hd"),
         growth=True,
         aliases={"n": LENGTH, "d": WIDTH, "H": HEADS},
+        also=HEAD_WIDTH,
         mistakes=(
             Mistake("giving every head the full width", "H n d^2 + H n^2 d"),
             Mistake("forgetting the projections", "n^2 d"),

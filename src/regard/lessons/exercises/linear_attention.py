@@ -12,6 +12,7 @@ EXERCISES = (
         asks="How many multiplies does (QKᵀ)V need, for Q, K, V of T rows and d columns?",
         formula="2*T^2*d",
         domain=SIZES,
+        left=("(QK^T)V",),
         aliases=LETTERS,
         mistakes=(
             Mistake("counting one of the two products", "T^2 d"),
@@ -22,6 +23,8 @@ EXERCISES = (
             Mistake("counting adds too, two operations for each multiply", "4T^2 d"),
             Mistake("counting adds too (k terms take k − 1)", "T^2(2d-1) + T d(2T-1)"),
             Mistake("counting three T×d matrices", "3T d"),
+            Mistake("counting causal pairs only", "T(T+1) d"),
+            Mistake("scaling the scores too, one multiply each", "2T^2 d + T^2"),
         ),
     ),
     Exercise(
@@ -29,6 +32,7 @@ EXERCISES = (
         asks="And Q(KᵀV)?",
         formula="2*T*d^2",
         domain=SIZES,
+        left=("Q(K^TV)",),
         aliases=LETTERS,
         mistakes=(
             Mistake("counting one of the two products", "T d^2"),
@@ -42,9 +46,7 @@ EXERCISES = (
     ),
     Exercise(
         name="state",
-        asks=(
-            "How many numbers does the summary KᵀV hold, which is all that decoding has to keep of the past?"
-        ),
+        asks="How many numbers does the summary KᵀV hold?",
         formula="d^2",
         domain=SIZES,
         aliases=LETTERS,
@@ -54,6 +56,7 @@ EXERCISES = (
             Mistake("counting keys only", "T d"),
             Mistake("counting one vector: KᵀV is a d×d matrix", "d"),
             Mistake("counting it twice", "2d^2"),
+            Mistake("adding the sum of the keys: decoding keeps it too, for the divisor, but it is not in KᵀV", "d^2 + d"),
         ),
     ),
     Exercise(

@@ -87,6 +87,7 @@ EXERCISES = (
             Mistake("giving the probability", "1/V"),
             Mistake("forgetting the minus in front of the logarithm", "-log(V)"),
             Mistake("taking the logarithm to base 2", "log2(V)"),
+            Mistake("taking the logarithm to base 10", "log10(V)"),
             Mistake("giving the perplexity", "V"),
             Mistake("summing over all V tokens: only the target counts", "V*log(V)"),
         ),

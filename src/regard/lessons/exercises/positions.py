@@ -46,7 +46,7 @@ EXERCISES = (
             "any t, k, ω",
             {"omega": tuple(Fraction(i, 3) for i in range(1, 5)), "k": range(5), "t": range(5)},
         ),
-        aliases={"omega": "w W", "k": "d m", "t": "p i s"},
+        aliases={"omega": "w W theta f", "k": "d m", "t": "p i s"},
         mistakes=(
             Mistake("taking a minus where the product has a plus", "cos(omega*(2t+k))"),
             Mistake("multiplying sine by cosine", "sin(omega*k)"),

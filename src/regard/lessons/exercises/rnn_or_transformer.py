@@ -29,6 +29,7 @@ EXERCISES = (
             Mistake("exchanging the two", "a b^(T-1)"),
             Mistake("raising W_x too: x_1 enters once", "(a b)^(T-1)"),
             Mistake("adding along the path: the factors multiply", "a(T-1) + b"),
+            Mistake("stopping one step early", "a^(T-2) b"),
         ),
     ),
     ProductExercise(
@@ -51,7 +52,9 @@ EXERCISES = (
             ),
             Mistake("forgetting W_h", "phi_y(W_y W_x x_1 + W_y W_x x_2)"),
             Mistake("forgetting the state before", "phi_y(W_y W_x x_2)"),
-            Mistake("applying φ_y to W_y alone, and the rest outside", "W_y phi_y(W_h W_x x_1 + W_x x_2)"),
+            Mistake("applying φ_y before W_y: it comes last", "W_y phi_y(W_h W_x x_1 + W_x x_2)"),
+            Mistake("forgetting W_y", "phi_y(W_h W_x x_1 + W_x x_2)"),
+            Mistake("applying φ_y twice", "phi_y(phi_y(W_y W_h W_x x_1 + W_y W_x x_2))"),
             Mistake("putting both inputs through W_h", "phi_y(W_y W_h (W_x x_1 + W_x x_2))"),
         ),
     ),
@@ -83,6 +86,8 @@ EXERCISES = (
             Mistake("counting one step too many", "phi_y(W_y W_h (W_h^2 W_x x_1 + W_h W_x x_2 + W_x x_3))"),
             Mistake("forgetting x_1", "phi_y(W_y W_h W_x x_2 + W_y W_x x_3)"),
             Mistake("stopping at y_2", "phi_y(W_y W_h W_x x_1 + W_y W_x x_2)"),
+            Mistake("forgetting W_y", "phi_y(W_h^2 W_x x_1 + W_h W_x x_2 + W_x x_3)"),
+            Mistake("applying φ_y before W_y: it comes last", "W_y phi_y(W_h^2 W_x x_1 + W_h W_x x_2 + W_x x_3)"),
         ),
     ),
     Exercise(

@@ -37,7 +37,10 @@ EXERCISES = (
         left=("output size", "W_out", "n_out"),
         aliases=SIZE,
         accepted=(
-            Accepted("(n+2p-k)/s+1", "where s divides n + 2p − k; elsewhere it has to be rounded down, ⌊…⌋"),
+            Accepted(
+                "(n+2p-k)/s+1",
+                "where s divides n + 2p − k, as sheets print it; elsewhere it has to be rounded down, ⌊…⌋",
+            ),
         ),
         mistakes=(
             Mistake("forgetting the + 1: the first place counts too", "floor((n+2p-k)/s)"),
@@ -46,6 +49,7 @@ EXERCISES = (
             Mistake("padding one side only, and not rounding down", "(n+p-k)/s+1"),
             Mistake("forgetting the stride", "n+2p-k+1"),
             Mistake("rounding up: a place that does not fit whole is left out", "ceil((n+2p-k)/s)+1"),
+            Mistake("rounding up in place of adding 1", "ceil((n+2p-k)/s)"),
             Mistake("forgetting the size of the filter", "floor((n+2p)/s)"),
             Mistake("adding the 1 before dividing by the stride", "floor((n+2p-k+1)/s)"),
             Mistake("taking the padding off", "floor((n-2p-k)/s)+1"),
