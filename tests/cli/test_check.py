@@ -99,7 +99,9 @@ def test_lines_that_were_passed_over_are_noted(capsys, tmp_path):
     file = tmp_path / "a.md"
     file.write_text("**Team:** A. B.\nstrided = (2n-t)(t+1)/2\n", encoding="utf-8")
     assert main(["check", "counting-attention", str(file)]) == 0
-    assert capsys.readouterr().err == "note: a.md, line 1: passed over, no question is named: 'Team : A. B.'\n"
+    assert (
+        capsys.readouterr().err == "note: a.md, line 1: passed over, no question is named: 'Team : A. B.'\n"
+    )
 
 
 @pytest.mark.parametrize("name", ["none.tex", "NONE.MD", "answers.pdf"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import product
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 import sympy
@@ -39,12 +40,13 @@ def unrolled() -> list[Formula | Block | Picture]:
     for x in xs:
         h = x - h
     t, T = sympy.symbols("t T", integer=True, positive=True)
-    x = sympy.IndexedBase("x")
-    general = sympy.Sum((-1) ** (T - t) * x[t], (t, 1, T))
+    general = sympy.Sum((-1) ** (T - t) * sympy.Symbol("x_t"), (t, 1, T))
     return [
         Formula("Four steps:", sympy.Eq(sympy.Symbol("h_4"), sympy.expand(h))),
-        Formula("T steps, for even T:", sympy.Eq(sympy.Symbol("h_T"), general)),
-        Block(ALTERNATING.explain(4)),
+        Formula("T steps:", sympy.Eq(sympy.Symbol("h_T"), general)),
+        Block(
+            "\n".join(fill(line, 66, subsequent_indent="  ") for line in ALTERNATING.explain(4).split("\n"))
+        ),
         Picture(
             "unrolled",
             _diagram,

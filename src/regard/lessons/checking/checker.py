@@ -83,7 +83,7 @@ def check(exercises: Sequence[Question], answers: Sequence[str]) -> tuple[Verdic
 
 
 def _split(answer: str, exercises: Sequence[Question]) -> Equation:
-    """The parts of an answer; where a symbol that is asked for stands behind steps towards it, it is the answer."""
+    """The parts of an answer; what is asked for may stand behind steps towards it (h_3 = …, h_4 = …)."""
     short(answer)
     try:
         found = split(plain(answer))
@@ -186,10 +186,11 @@ def _fitting(
     growth = any(GROWTH.search(side) for side in sides)
     best = min(found, key=lambda v: (not v.right, (v.question in growths) != growth, bool(v.read)))
     alike = [v.question for v in found if (v.question in growths) == (best.question in growths)]
-    if not best.right and not called and len(alike) > 1 and len(sides) > 1:
-        if all(names_the_result(e, sides[0]) for e in left):
-            raise ValueError(
-                f"no question asks for {sides[0].strip()}: write {alike[0]} = … or another of "
-                f"{', '.join(alike[1:])}: {quoted(answer)}"
-            )
+    unknown = not called and len(sides) > 1 and all(names_the_result(e, sides[0]) for e in left)
+    if unknown and not best.right and len(alike) > 1:
+        others = ", ".join(alike[1:])
+        raise refusal(
+            ValueError(f"no question asks for {sides[0]}: write {alike[0]} = … or another of {others}"),
+            answer,
+        )
     return best

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 from regard.lessons.checking import growth
@@ -120,7 +121,8 @@ def _only_growth(exercise: Exercise, answer: Written) -> Finding:
 
 def where(at: Values) -> str:
     """A point in words."""
-    return ", ".join(f"{letter} = {value}".replace("-", "−") for letter, value in at.items())
+    spelled = {re.sub(r"(?<=[a-z])(?=\d)", "_", letter): value for letter, value in at.items()}
+    return ", ".join(f"{letter} = {value}".replace("-", "−") for letter, value in spelled.items())
 
 
 def _at(at: Values) -> str:

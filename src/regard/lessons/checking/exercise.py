@@ -119,13 +119,8 @@ class Question:
 
     @property
     def tried(self) -> str:
-        """An answer that shows how one is written; most likely it is wrong."""
-        return f"{self.letters[0]}^2"
-
-    @property
-    def tried_in_latex(self) -> str:
-        """The same in LaTeX."""
-        return f"\\frac{{{self.letters[0]}^2}}{{2}}"
+        """An answer that shows how one is written: a known mistake, which a verdict explains."""
+        return next(mistake.formula for mistake in self.mistakes if mistake.formula)
 
     @cached_property
     def alphabet(self) -> Letters:
@@ -186,11 +181,6 @@ class Exercise(Question):
         from regard.lessons.checking import exact, growing
 
         return growing.find(self, answer) if self.growth else exact.find(self, answer)
-
-    @property
-    def tried(self) -> str:
-        """An answer that shows how one is written; most likely it is wrong."""
-        return f"O({self.letters[0]})" if self.growth else super().tried
 
     def truth(self) -> Node:
         """The formula, read by the same parser."""

@@ -119,7 +119,9 @@ def answers(path: Path, exercises: Sequence[Question] = ()) -> list[Given]:
     """The answers that stand in a file."""
     text = _text(path)
     heading = "\n".join(
-        f"{m[1] or m[2]}: {m[3] or ''}" if (m := HEADING.match(line)) and named(exercises, m[1] or m[2]) else line
+        f"{m[1] or m[2]}: {m[3] or ''}"
+        if (m := HEADING.match(line)) and named(exercises, m[1] or m[2])
+        else line
         for line in text.split("\n")
     )
     if path.suffix.lower() == ".tex":
@@ -253,6 +255,8 @@ def _stripped(text: str) -> str:
     text = BULLET.sub("", ENVIRONMENT.sub(" ", text.replace("\\hline", "")), count=1)
     text = re.sub(r"^\s*[$`]*\s*(\*\*|__|\*|_)(.+?)\1\s*(?=[:=&$`])", r"\2 ", text)
     text = re.sub(r"^\s*[$`]*\s*(\*\*|__)([^*=]+?)\s*([:=])\s*\1", r"\2 \3 ", text)
-    text = re.sub(r"^\s*(\\text\w*\{[^{}]*\}|[A-Za-z][\w -]*?)\s*&(?!\s*=)", r"\1 = ", text)  # a row of a table
+    text = re.sub(
+        r"^\s*(\\text\w*\{[^{}]*\}|[A-Za-z][\w -]*?)\s*&(?!\s*=)", r"\1 = ", text
+    )  # a row of a table
     text = re.sub(r"^\[\d+pt\]|\\[\[\]]|\${1,2}", " ", text).strip(" \t\n&")
     return "" if re.fullmatch(r"[-=_*\s~{}.;,]*", text) else text

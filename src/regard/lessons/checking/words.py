@@ -58,7 +58,7 @@ def unknown(run: str, letters: Collection[str], text: str) -> str:
     number = re.fullmatch(r"([A-Za-z])(\d)", run)
     if number is not None and number[1] in letters:
         return f"{rule}; write {number[1]}^{number[2]} or {number[2]}{number[1]}"
-    near = get_close_matches(run.lower(), [*FUNCTIONS, *SAME], n=1, cutoff=0.75)
+    near = get_close_matches(run.lower(), [*FUNCTIONS, *SAME], n=1, cutoff=0.76)
     if near and run.lower() not in FUNCTIONS:
         return f"{rule}; did you mean {near[0]}?"
     known = {*FUNCTIONS, *SAME, *INFIX, *map(str.lower, GROWTHS), *letters}

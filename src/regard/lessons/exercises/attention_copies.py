@@ -75,7 +75,10 @@ EXERCISES = (
             Mistake("leaving out the division", "exp(2beta^2)"),
             Mistake("leaving out the exponential", "2beta^2/(2beta^2 + beta^2)"),
             Mistake("giving the limit for large β", "1"),
-            Mistake("taking 2β and β as the scores: they are 2β² and β²", "exp(2beta)/(exp(2beta) + 1 + exp(beta))"),
+            Mistake(
+                "taking 2β and β as the scores: they are 2β² and β²",
+                "exp(2beta)/(exp(2beta) + 1 + exp(beta))",
+            ),
         ),
     ),
     Exercise(
@@ -94,7 +97,9 @@ EXERCISES = (
             Mistake("giving the weight that y₂ gives to x₂", "exp(beta^2)/(exp(beta^2) + 2)"),
             Mistake("taking x₃'s score in place of x₁'s own", "exp(beta^2)/(2exp(beta^2) + 1)"),
             Mistake("giving the limit for large β", "0"),
-            Mistake("taking 2β and β as the scores: they are 2β² and β²", "exp(beta)/(exp(2beta) + 1 + exp(beta))"),
+            Mistake(
+                "taking 2β and β as the scores: they are 2β² and β²", "exp(beta)/(exp(2beta) + 1 + exp(beta))"
+            ),
             Mistake("leaving out the division", "exp(beta^2)"),
             Mistake("leaving out the exponential", "beta^2/(2beta^2 + beta^2)"),
         ),

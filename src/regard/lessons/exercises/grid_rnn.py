@@ -93,7 +93,9 @@ EXERCISES = (
         mistakes=(
             Mistake("doubling the multiplies: k terms take k − 1 adds", "2n^2 h c + 2(2n^2 - 2n) h^2"),
             Mistake("doubling the multiplies of cells that all have both neighbours", "2n^2 (2h^2 + h c)"),
-            Mistake("giving cells of the first row and column no neighbour at all", "n^2 h (2c-1) + 4(n-1)^2 h^2"),
+            Mistake(
+                "giving cells of the first row and column no neighbour at all", "n^2 h (2c-1) + 4(n-1)^2 h^2"
+            ),
             Mistake("counting multiplies only", count=lambda n, h, c: int(cost(n, h, c).multiplies)),
             Mistake("counting adds only", count=lambda n, h, c: int(cost(n, h, c).adds)),
             Mistake(

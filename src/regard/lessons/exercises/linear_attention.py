@@ -56,7 +56,10 @@ EXERCISES = (
             Mistake("counting keys only", "T d"),
             Mistake("counting one vector: KᵀV is a d×d matrix", "d"),
             Mistake("counting it twice", "2d^2"),
-            Mistake("adding the sum of the keys: decoding keeps it too, for the divisor, but it is not in KᵀV", "d^2 + d"),
+            Mistake(
+                "adding the sum of the keys: decoding keeps it too, for the divisor, but it is not in KᵀV",
+                "d^2 + d",
+            ),
         ),
     ),
     Exercise(

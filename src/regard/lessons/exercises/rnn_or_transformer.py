@@ -6,8 +6,9 @@ from regard.lessons.exercises.spellings import LENGTH, WIDTH
 
 UNROLLED = Domain("φ_h the identity, φ_y any function, h_0 = 0")
 MATRICES = {"W_y": (4, 3), "W_h": (3, 3), "W_x": (3, 2)}
-TWO = MATRICES | {"x_1": (2, 1), "x_2": (2, 1), "h_0": (3, 1)}
-THREE = TWO | {"x_3": (2, 1)}
+INPUTS = {"x_1": (2, 1), "x_2": (2, 1), "x_3": (2, 1)}
+THREE = MATRICES | INPUTS | {"h_0": (3, 1)}
+TWO = {name: sides for name, sides in THREE.items() if name != "x_3"}
 OTHERS = {"W_y": "W_hy W_yh W_out V", "W_h": "W_hh W", "W_x": "W_xh W_hx W_in U"}
 FUNCTIONS = {
     **dict.fromkeys(("phi_y", "phiy", "phi", "sigma_y", "sigma", "f_y", "g_y"), "phi_y"),
@@ -87,7 +88,9 @@ EXERCISES = (
             Mistake("forgetting x_1", "phi_y(W_y W_h W_x x_2 + W_y W_x x_3)"),
             Mistake("stopping at y_2", "phi_y(W_y W_h W_x x_1 + W_y W_x x_2)"),
             Mistake("forgetting W_y", "phi_y(W_h^2 W_x x_1 + W_h W_x x_2 + W_x x_3)"),
-            Mistake("applying φ_y before W_y: it comes last", "W_y phi_y(W_h^2 W_x x_1 + W_h W_x x_2 + W_x x_3)"),
+            Mistake(
+                "applying φ_y before W_y: it comes last", "W_y phi_y(W_h^2 W_x x_1 + W_h W_x x_2 + W_x x_3)"
+            ),
         ),
     ),
     Exercise(
@@ -124,8 +127,8 @@ EXERCISES = (
     Exercise(
         name="pooled-growth",
         asks=(
-            "And those of the sheet's attention, which sums the products over j before its softmax, "
-            "done cleverly?"
+            "And those of the sheet's attention, α_t = Σ_j (Q x_t)·(K x_j) / √T and y_t = Σ_i e^{α_i} V x_i / "
+            "Σ_i e^{α_i}, done cleverly?"
         ),
         formula="T d^2",
         domain=growth_domain("T", "d"),
