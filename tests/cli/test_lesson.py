@@ -40,6 +40,7 @@ def test_a_sheet_of_questions_has_no_solutions(capsys, tmp_path):
         assert "windowed attention, with windows of w tokens" in text
         assert "frac" not in text
     assert [path.suffix for path in sorted(tmp_path.iterdir())] == [".md", ".tex"]  # no pictures
+    capsys.readouterr()
     lesson("counting-attention", questions=True, as_json=True)
     found = json.loads(capsys.readouterr().out)
     assert (found["parts"], len(found["exercises"])) == ([], 3)

@@ -429,7 +429,7 @@ def test_every_way_out_of_a_growth_is_named(lesson, answer, says):
     [
         "n(n+1)/2 if n<t else (2n-t)(t+1)/2",
         "(2n-t)(t+1)/2 if n>=t else n(n+1)/2",
-        r"\begin{cases} \frac{(2n-t)(t+1)}{2} & \text{if } n \ge t \\ \frac{n(n+1)}{2} & \text{otherwise}\end{cases}",
+        r"\begin{cases} \frac{(2n-t)(t+1)}{2} & \text{if } n \ge t \\ n(n+1)/2 & \text{otherwise}\end{cases}",
         r"\begin{cases} \frac{(2n-t)(t+1)}{2}, & n \geq t \\ \frac{n(n+1)}{2}, & n < t.\end{cases}",
         "(n<t)*n(n+1)/2 + (n>=t)*(2n-t)(t+1)/2",
     ],

@@ -181,8 +181,8 @@ def test_files_as_students_write_them(kind, text, tmp_path):
 
 def test_steps_on_the_way_are_put_in(tmp_path):
     file = tmp_path / "a.tex"
-    steps = r"\begin{align*} h_1 &= x_1 \\ h_2 &= x_2 - h_1 \\ &\vdots \\ h_3 &= x_3 - h_2 \\ h_4 &= x_4 - h_3 \end{align*}"
-    file.write_text(steps, encoding="utf-8")
+    steps = r"h_1 &= x_1 \\ h_2 &= x_2 - h_1 \\ &\vdots \\ h_3 &= x_3 - h_2 \\ h_4 &= x_4 - h_3"
+    file.write_text(rf"\begin{{align*}} {steps} \end{{align*}}", encoding="utf-8")
     report = check_file("rnn-recurrences", file)
     assert [(one.question, one.right) for one in report.verdicts] == [("state", True)]
     assert report.faults == ()

@@ -131,7 +131,8 @@ def measured() -> list[Table | Prose | Picture]:
         Picture(
             "crossing",
             lambda: curves(series, x="n", y="milliseconds", log="xy", title="Which term wins", marks=marks),
-            "Time of projections and of pairs against n: on these logarithmic axes the pairs are twice as steep, and overtake",
+            "Time of projections and of pairs against n: on these "
+            "logarithmic axes the pairs are twice as steep, and overtake",
         ),
     ]
 

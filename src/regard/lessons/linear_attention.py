@@ -160,7 +160,8 @@ LESSON = Lesson(
     title="Attention in O(T)",
     question=(
         "Attention compares every token with every other, so it costs O(T²). If the exponential of the "
-        "softmax is dropped, it gives other outputs, and these can be had in O(T). Why, and what is the price?"
+        "softmax is dropped, it gives other outputs, and these can be had in O(T). Why, and what is the "
+        "price?"
     ),
     steps=(
         "With the exponential, yᵢ is a sum over j of e^(qᵢ·kⱼ) vⱼ. The exponential stands between qᵢ and kⱼ, "

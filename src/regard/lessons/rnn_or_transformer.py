@@ -185,11 +185,11 @@ LESSON = Lesson(
         checked,
         share_of_first,
         "**Cost.** An RNN step costs the same at every t, so T steps are O(T) — one after another. Attention "
-        "compares all pairs, O(T²), all at once. The attention printed on the sheet gives each token one score, "
-        "α_t = Σ_j (Q x_t)·(K x_j) / √T, and every output is the same mean of values, y_t = Σ_i e^{α_i} V x_i "
-        "/ Σ_i e^{α_i}: t does not occur on the right. It sums over j *before* its softmax, and a sum of "
-        "products with one common factor is the product with the sum: Σ_j (Q x_t)·(K x_j) = "
-        "(Q x_t)·(K Σ_j x_j). So that one is O(T).",
+        "compares all pairs, O(T²), all at once. The attention printed on the sheet gives each token one "
+        "score, α_t = Σ_j (Q x_t)·(K x_j) / √T, and every output is the same mean of values, y_t = Σ_i "
+        "e^{α_i} V x_i / Σ_i e^{α_i}: t does not occur on the right. It sums over j *before* its softmax, "
+        "and a sum of products with one common factor is the product with the sum: Σ_j (Q x_t)·(K x_j) = (Q "
+        "x_t)·(K Σ_j x_j). So that one is O(T).",
         prices,
         pooled,
         measured,

@@ -65,9 +65,8 @@ def _defined(exercise: Question, meant: Equation, written: str) -> tuple[Letters
     strange = {
         letter: (name, text) for name, text in about for letter in _letters_of(text) if letter not in own
     }
-    letters = replace(
-        exercise.alphabet, own=(*exercise.alphabet.own, *new, *(s for s in strange if s not in new))
-    )
+    mine = dict.fromkeys((*exercise.alphabet.own, *new, *strange))
+    letters = replace(exercise.alphabet, own=tuple(mine))
     table: dict[str, Node] = {}
     for name, text in new.items():
         try:

@@ -1,4 +1,4 @@
-"""Answers as equations: which question an answer names, what it is set equal to, and what stands behind it."""
+"""Answers as equations: which question is named, what it is set equal to, and what stands behind it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from regard.lessons.checking.exercise import Question
 from regard.lessons.checking.latex import plain
 
 BEHIND = re.compile(
-    r"[,;]|\b(?:for|if|when|where|whenever|provided|assuming|falls|wenn|für|with|since|because|so that|and|und)\b"
+    r"[,;]|\b(?:for|if|when|where|whenever|provided|assuming|falls|wenn|für|with|since|because|so that|and|"
+    r"und)\b"
 )
 RELATIONS = {"≤": "an inequality", "≥": "an inequality", "<": "an inequality", ">": "an inequality", "≠": "≠"}
 CLAIM = re.compile(r"[≤≥<>≠=∣]|\bdivides\b")
@@ -88,10 +89,9 @@ def _chosen(text: str) -> str:
     match = re.search(r"\bif\b(.+?)\belse\b", outer(text), re.DOTALL)
     if match is None:
         return text
-    head, then = re.fullmatch(r"(.*=)?(.*)", text[: match.start()], re.DOTALL).groups()  # type: ignore[union-attr]
-    return (
-        f"{head or ''} cases({text[match.start(1) : match.end(1)]}, {then}, {_chosen(text[match.end() :])})"
-    )
+    head, equals, then = text[: match.start()].rpartition("=")
+    condition = text[match.start(1) : match.end(1)]
+    return f"{head}{equals} cases({condition}, {then}, {_chosen(text[match.end() :])})"
 
 
 def _behind(text: str) -> tuple[str, list[str]]:
@@ -103,7 +103,8 @@ def _behind(text: str) -> tuple[str, list[str]]:
         if re.search(r"[≤≥<>≠∣=]|\bdivides\b", inner) and not whole[start - 5 :].startswith("cases"):
             body, more = _behind(text[:start])
             return body, [*more, inner.strip()]
-    flat, out, at, sign = outer(text), [], 0, ""
+    flat, at, sign = outer(text), 0, ""
+    out: list[str] = []
     for match in [*BEHIND.finditer(flat), None]:
         end = len(text) if match is None else match.start()
         piece = text[at:end]

@@ -50,7 +50,7 @@ def approximate(node: Node, at: Point) -> Any:
     return _real(value(node, at))
 
 
-def value(node: Node, at: Point) -> Any:
+def value(node: Node, at: Point) -> Any:  # noqa: PLR0911  one line for each kind
     """The value: an int or a Fraction where it is one, else an mpmath number.
 
     Whole numbers stay ints: most are whole, and ints are many times faster.
@@ -227,7 +227,7 @@ def near(a: Any, b: Any) -> bool:
 
 
 def shown(at: Point, *nodes: Node) -> list[str]:
-    """The values at a point as a reader expects them: all fractions, or all decimals that can be told apart."""
+    """The values at a point for readers: all fractions, or all decimals that can be told apart."""
     found = []
     for node in nodes:
         try:

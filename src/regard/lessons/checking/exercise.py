@@ -232,5 +232,5 @@ def growth_domain(*letters: str, below: str = "") -> Domain:
     False
     """
     says = f"{', '.join(letters)} → ∞" + (f", {below[0]} ≤ {below[1]}" if below else "")
-    small, large = below or letters[:1] * 2
+    small, large = tuple(below) or letters[:1] * 2
     return Domain(says, {letter: range(1, 2) for letter in letters}, lambda at: at[small] <= at[large])

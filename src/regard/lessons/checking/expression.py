@@ -30,18 +30,8 @@ TALLEST = 150  # terms of a sum, which is a tree leaning to the left
 MOST_POWER = 64  # written as a number
 MOST_CHOSEN = 8  # below in a binomial
 
-BINDS = {
-    **dict.fromkeys(RELATIONS, 0),
-    "+": 1,
-    "-": 1,
-    "*": 2,
-    "/": 2,
-    "//": 2,
-    "%": 2,
-    "mod": 2,
-    "choose": 2,
-    "^": 4,
-}
+BINDS = dict.fromkeys(RELATIONS, 0) | dict.fromkeys("+-", 1) | {"^": 4}
+BINDS |= dict.fromkeys(("*", "/", "//", "%", "mod", "choose"), 2)
 UNARY = 3  # −n² is −(n²)
 CLOSES = {"(": ")", "[": "]"}
 
@@ -259,7 +249,7 @@ class _Parser(Tokens):
         inside = rest[: len(outer("(" + rest).partition(")")[0]) - 1]
         return self.token.kind == "name" or (self.token.text == "(" and not re.search("sin|cos|exp", inside))
 
-    def _applied(self, function: str, args: tuple[Node, ...]) -> Node:
+    def _applied(self, function: str, args: tuple[Node, ...]) -> Node:  # noqa: PLR0911
         if function in ("min", "max"):
             node = args[0]
             for arg in args[1:]:

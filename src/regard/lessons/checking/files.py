@@ -1,7 +1,7 @@
 r"""Answers in a file: one `name = …` a line, in LaTeX, Markdown or plain text.
 
 Comments, bullets, bold names, `$`, displays and tables are seen through. A line that goes on (`&= …`, an open
-bracket, a matrix) belongs to the one before it; a name on a line of its own, or a heading, to the one behind it.
+bracket, a matrix) belongs to the one before it; a name alone on its line, or in a heading, to the next one.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Given:
 
 @dataclass(frozen=True)
 class Report:
-    """What is said about a file: verdicts, a line for each fault, and one for each line that was passed over."""
+    """What is said about a file: verdicts, and a line for each fault and for each line passed over."""
 
     verdicts: tuple[Verdict, ...]
     faults: tuple[str, ...]
@@ -107,7 +107,7 @@ def _step(exercises: Sequence[Question], text: str) -> tuple[str, str] | None:
 
 
 def _means_one(exercises: Sequence[Question], text: str) -> bool:
-    """Whether a line tries to answer a question: it names one, or has one word and = in front of a formula."""
+    """Whether a line tries to answer a question: it names one, or has a word and = before a formula."""
     match = re.match(r"([^=:&→]*)(&?=|:|→)(.*)", text, re.DOTALL)
     if match is None:
         return False

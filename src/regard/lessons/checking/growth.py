@@ -15,6 +15,7 @@ from regard.lessons.checking.evaluate import exact
 from regard.lessons.checking.nodes import CONSTANTS, Name, Node, Num, Op, names
 
 MOST = 400  # products in a sum
+ONE = Fraction(1)
 FINE = 5  # directions have whole sides below it
 
 RULE = "a growth is a sum of products of powers and logarithms, such as O(n^2*h + n*log(n))"
@@ -206,9 +207,7 @@ def conditions(missing: Sequence[Powers], given: Terms, directions: Sequence[Way
     """What must hold for products to be O of a sum that they are not O of: "c = O(h) or h = O(1)"."""
     found: list[list[tuple[frozenset[int], str]]] = []  # the directions in which it holds, and in words
     for powers in missing:
-        ratios = [
-            next(iter(_times({powers: Fraction(1)}, _raised({q: Fraction(1)}, Fraction(-1))))) for q in given
-        ]
+        ratios = [next(iter(_times({powers: ONE}, _raised({other: ONE}, -ONE)))) for other in given]
         found.append([(_where(ratio, directions), _bounded(ratio)) for ratio in ratios])
     allowed = frozenset(range(len(directions))).intersection(*(_union(one) for one in found))
     kept = [
@@ -228,7 +227,9 @@ def conditions(missing: Sequence[Powers], given: Terms, directions: Sequence[Way
 
 
 def _where(ratio: Powers, directions: Sequence[Way]) -> frozenset[int]:
-    return frozenset(i for i, way in enumerate(directions) if degree(ratio, way) <= (0, 0))
+    return frozenset(
+        i for i, way in enumerate(directions) if degree(ratio, way) <= (Fraction(0), Fraction(0))
+    )
 
 
 def _union(ways: Sequence[tuple[frozenset[int], str]]) -> frozenset[int]:
@@ -245,9 +246,8 @@ def _bounded(ratio: Powers) -> str:
     top = {letter: p for letter, p in ratio if p > 0}
     bottom = {letter: -p for letter, p in ratio if p < 0 and letter.removeprefix("log ") not in top}
     if not bottom:  # each letter is at least 1
-        return " and ".join(
-            f"{letter} = O(1)" for letter in dict.fromkeys(x.removeprefix("log ") for x in top)
-        )
+        letters = dict.fromkeys(letter.removeprefix("log ") for letter in top)
+        return " and ".join(f"{letter} = O(1)" for letter in letters)
     powers = [*top.values(), *bottom.values()]
     common = Fraction(gcd(*(p.numerator for p in powers)), lcm(*(p.denominator for p in powers)))
     above, below = (written(tuple((x, p / common) for x, p in one.items())) for one in (top, bottom))

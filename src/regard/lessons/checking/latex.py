@@ -31,17 +31,8 @@ SILENT = {
 }  # fmt: skip
 SPACES = {"quad", "qquad", "thinspace", "enspace", "space", ",", ";", ":", "!", " ", ">", "/", "\n", "\t"}
 WITH_DROPPED = {
-    "label",
-    "tag",
-    "hspace",
-    "vspace",
-    "phantom",
-    "hphantom",
-    "vphantom",
-    "color",
-    "eqref",
-    "ref",
-}
+    "label", "tag", "hspace", "vspace", "phantom", "hphantom", "vphantom", "color", "eqref", "ref",
+}  # fmt: skip
 GREEK = {
     "alpha", "beta", "gamma", "delta", "epsilon", "varepsilon", "zeta", "eta", "theta", "iota", "kappa",
     "lambda", "mu", "nu", "xi", "pi", "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega",
@@ -51,7 +42,8 @@ FUNCTIONS = {"min", "max", "log", "ln", "lg", "exp", "sin", "cos", "gcd", "lim",
 SIGNS = {
     "cdot": "*", "times": "*", "ast": "*", "star": "*", "div": "/", "bullet": "*", "lfloor": " floor(",
     "rfloor": ")", "lceil": " ceil(", "rceil": ")", "lbrace": "(", "rbrace": ")", "{": "(", "}": ")",
-    "lbrack": "[", "rbrack": "]", "lvert": "|", "rvert": "|", "vert": "|", "mid": "∣", "partial": "d ", "lVert": "‖",
+    "lbrack": "[", "rbrack": "]", "lvert": "|", "rvert": "|", "vert": "|", "mid": "∣", "partial": "d ",
+    "lVert": "‖",
     "rVert": "‖", "Vert": "‖", "|": "‖", "%": "%", "&": "&", "#": "#", "_": "_", "$": "", "-": "", "(": "",
     ")": "", "[": "", "]": "", "bmod": " mod ", "mod": " mod ", "infty": "∞", "dots": "…", "ldots": "…",
     "cdots": "…", "dotsc": "…", "dotsb": "…", "vdots": "…", "ddots": "…", "le": "≤", "leq": "≤",
@@ -303,9 +295,8 @@ class _Reader:
             if len(out) % 2:
                 self.fail("a case needs its condition")
             value, *conditions = cut(row, r"&|,(?=[^,]*[<>≤≥=])|\b(?:if|for|otherwise|else|sonst)\b")
-            condition = re.sub(
-                r"\b(?:if|for|when|where|falls|wenn)\b|[\s,.:]+$", "", " ".join(conditions)
-            ).strip()
+            said = re.sub(r"\b(?:if|for|when|where|falls|wenn)\b", "", " ".join(conditions))
+            condition = said.strip(" ,.:\n")
             plainly = re.fullmatch(r"(?:otherwise|else|sonst|andernfalls|)", condition)
             out += [value.strip(" ,")] if plainly else [condition, value.strip(" ,")]
         return f" cases({', '.join(out)})"

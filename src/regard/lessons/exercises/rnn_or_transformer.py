@@ -127,8 +127,8 @@ EXERCISES = (
     Exercise(
         name="pooled-growth",
         asks=(
-            "And those of the sheet's attention, α_t = Σ_j (Q x_t)·(K x_j) / √T and y_t = Σ_i e^{α_i} V x_i / "
-            "Σ_i e^{α_i}, done cleverly?"
+            "And those of the sheet's attention, α_t = Σ_j (Q x_t)·(K x_j) / √T and y_t = Σ_i e^{α_i} V x_i "
+            "/ Σ_i e^{α_i}, done cleverly?"
         ),
         formula="T d^2",
         domain=growth_domain("T", "d"),
