@@ -28,7 +28,7 @@ from regard.lessons.checking.verdict import Finding, Verdict
 
 GROWTH = re.compile(r"\b(?:O|o|Theta|Omega)\s*[(\[]")
 
-__all__ = ["Answering", "Verdict", "check", "judge"]
+__all__ = ["Answering", "Verdict", "judge"]
 
 
 def judge(exercise: Question, answer: str) -> Verdict:
@@ -74,12 +74,6 @@ class Answering:
             verdict = _fitting(left, sides, found, answer, bool(meant))
         self.open = [e for e in self.open if e.name != verdict.question]
         return verdict
-
-
-def check(exercises: Sequence[Question], answers: Sequence[str]) -> tuple[Verdict, ...]:
-    """The verdicts on several answers, each for the question that it names or fits."""
-    answering = Answering(exercises)
-    return tuple(answering.judge(answer) for answer in answers)
 
 
 def _split(answer: str, exercises: Sequence[Question]) -> Equation:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import product
@@ -141,7 +141,7 @@ class Question:
             "name": self.name,
             "asks": self.asks,
             "letters": list(self.letters),
-            "also": dict(self.aliases),
+            "also": {letter: self.aliases[letter] for letter in self.letters if letter in self.aliases},
             "domain": self.domain.says,
             "kind": self.kind,
         }
@@ -218,6 +218,11 @@ class Exercise(Question):
     def as_dict(self) -> dict[str, Any]:
         """The question, without its answer."""
         return super().as_dict() | {"kind": "growth" if self.growth else self.kind}
+
+
+def spelled(aliases: Mapping[str, str], *questions: Question) -> tuple[Question, ...]:
+    """Questions whose letters have these other spellings, beside those of their own."""
+    return tuple(replace(one, aliases={**aliases, **one.aliases}) for one in questions)
 
 
 @lru_cache(maxsize=1_000)

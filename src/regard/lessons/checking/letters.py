@@ -34,7 +34,7 @@ class Letters:
         for letter in self.own:
             for form in forms(letter):
                 out[form] = (letter,)
-        for letter, others in self.aliases.items():
+        for letter, others in ((one, self.aliases[one]) for one in self.own if one in self.aliases):
             for form in (form for other in others.split() for form in forms(other)):
                 if form not in self.own_forms:
                     out[form] = (*out.get(form, ()), letter)

@@ -2,19 +2,19 @@
 
 from fractions import Fraction
 
-from regard.lessons.checking.exercise import Domain, Exercise, Mistake
+from regard.lessons.checking.exercise import Domain, Exercise, Mistake, spelled
 
 LENGTHS = Domain("β > 0", {"beta": tuple(Fraction(k, 2) for k in range(1, 9))})
 BETA = {"beta": "b B"}
 
-EXERCISES = (
+EXERCISES = spelled(
+    BETA,
     Exercise(
         name="norm",
         asks="What is the norm of x₁ = d + b?",
         formula="sqrt(2)*beta",
         domain=LENGTHS,
         left=("|x_1|", "|d+b|", "|b+d|"),
-        aliases=BETA,
         mistakes=(
             Mistake("giving the squared norm: take the root", "2beta^2"),
             Mistake("adding the lengths: orthogonal vectors add by Pythagoras", "2beta"),
@@ -31,7 +31,6 @@ EXERCISES = (
         formula="beta^2",
         domain=LENGTHS,
         left=("x_1*x_3", "x_1^T x_3"),
-        aliases=BETA,
         mistakes=(
             Mistake("overlooking that both contain b", "0"),
             Mistake("giving the product of a token with itself", "2beta^2"),
@@ -44,7 +43,6 @@ EXERCISES = (
         asks="Which weight does y₂ give to x₂?",
         formula="exp(beta^2)/(exp(beta^2) + 2)",
         domain=LENGTHS,
-        aliases=BETA,
         mistakes=(
             Mistake("forgetting one of the two other tokens", "exp(beta^2)/(exp(beta^2) + 1)"),
             Mistake("giving the limit for large β", "1"),
@@ -64,7 +62,6 @@ EXERCISES = (
         asks="Which weight does y₁ give to x₁?",
         formula="exp(2beta^2)/(exp(2beta^2) + 1 + exp(beta^2))",
         domain=LENGTHS,
-        aliases=BETA,
         mistakes=(
             Mistake("giving the weight of x₃", "exp(beta^2)/(exp(2beta^2) + 1 + exp(beta^2))"),
             Mistake("overlooking that x₁ and x₃ share b", "exp(2beta^2)/(exp(2beta^2) + 2)"),
@@ -86,7 +83,6 @@ EXERCISES = (
         asks="Which weight does y₁ give to x₃?",
         formula="exp(beta^2)/(exp(2beta^2) + 1 + exp(beta^2))",
         domain=LENGTHS,
-        aliases=BETA,
         mistakes=(
             Mistake("giving the weight of x₁ itself", "exp(2beta^2)/(exp(2beta^2) + 1 + exp(beta^2))"),
             Mistake("giving the weight of x₂", "1/(exp(2beta^2) + 1 + exp(beta^2))"),

@@ -1,19 +1,19 @@
 """Questions on attention without the exponential, bracketed in two ways."""
 
-from regard.lessons.checking.exercise import Domain, Exercise, Mistake, growth_domain
+from regard.lessons.checking.exercise import Domain, Exercise, Mistake, growth_domain, spelled
 from regard.lessons.exercises.spellings import LENGTH, WIDTH
 
 SIZES = Domain("T, d ≥ 1", {"T": range(1, 25), "d": range(1, 25)})
 LETTERS = {"T": LENGTH, "d": WIDTH}
 
-EXERCISES = (
+EXERCISES = spelled(
+    LETTERS,
     Exercise(
         name="scores-first",
         asks="How many multiplies does (QKᵀ)V need, for Q, K, V of T rows and d columns?",
         formula="2*T^2*d",
         domain=SIZES,
         left=("(QK^T)V",),
-        aliases=LETTERS,
         mistakes=(
             Mistake("counting one of the two products", "T^2 d"),
             Mistake("taking KᵀV first", "2T d^2"),
@@ -33,7 +33,6 @@ EXERCISES = (
         formula="2*T*d^2",
         domain=SIZES,
         left=("Q(K^TV)",),
-        aliases=LETTERS,
         mistakes=(
             Mistake("counting one of the two products", "T d^2"),
             Mistake("taking QKᵀ first", "2T^2 d"),
@@ -49,7 +48,6 @@ EXERCISES = (
         asks="How many numbers does the summary KᵀV hold?",
         formula="d^2",
         domain=SIZES,
-        aliases=LETTERS,
         mistakes=(
             Mistake("counting keys and values, which softmax attention keeps", "2T d"),
             Mistake("counting the scores", "T^2"),
@@ -69,7 +67,6 @@ EXERCISES = (
         domain=growth_domain("T", "d"),
         growth=True,
         ignores=("d",),
-        aliases=LETTERS,
         mistakes=(
             Mistake("comparing all pairs, as softmax attention does", "T^2 d"),
             Mistake("taking d steps for each token: a d×d summary takes d²", "T d"),

@@ -1,6 +1,6 @@
 """Questions on an unrolled linear RNN, whose matrices do not commute, and on what it and attention cost."""
 
-from regard.lessons.checking.exercise import Domain, Exercise, Mistake, growth_domain
+from regard.lessons.checking.exercise import Domain, Exercise, Mistake, growth_domain, spelled
 from regard.lessons.checking.matrices import ProductExercise
 from regard.lessons.exercises.spellings import LENGTH, WIDTH
 
@@ -15,9 +15,10 @@ FUNCTIONS = {
     **dict.fromkeys(("phi_h", "phih", "sigma_h", "f_h"), "identity"),
 }
 MISSING = "φ_y is missing: only φ_h is the identity"
-LETTERS = {"T": LENGTH, "d": WIDTH}
+LETTERS = {"T": LENGTH, "d": WIDTH, **OTHERS}
 
-EXERCISES = (
+EXERCISES = spelled(
+    LETTERS,
     Exercise(
         name="first",
         asks="With numbers a for W_h and b for W_x: what is the factor of x_1 in h_T?",
@@ -44,7 +45,6 @@ EXERCISES = (
         unknown="phi_y",
         missing=MISSING,
         left=("y_2",),
-        aliases=OTHERS,
         mistakes=(
             Mistake("taking φ_y apart: it is not linear", "phi_y(W_y W_h W_x x_1) + phi_y(W_y W_x x_2)"),
             Mistake(
@@ -70,7 +70,6 @@ EXERCISES = (
         unknown="phi_y",
         missing=MISSING,
         left=("y_3",),
-        aliases=OTHERS,
         mistakes=(
             Mistake(
                 "taking φ_y apart: it is not linear",
@@ -101,7 +100,6 @@ EXERCISES = (
         growth=True,
         ignores=("d",),
         alike=("d",),
-        aliases=LETTERS,
         mistakes=(
             Mistake("comparing all pairs of tokens: a step looks at one state only", "T^2 d"),
             Mistake("counting a step as d: a matrix times a vector is d²", "T d"),
@@ -116,7 +114,6 @@ EXERCISES = (
         domain=growth_domain("T", "d"),
         growth=True,
         ignores=("d",),
-        aliases=LETTERS,
         mistakes=(
             Mistake("forgetting the pairs", "T d^2"),
             Mistake("forgetting the projections", "T^2 d"),
@@ -134,7 +131,6 @@ EXERCISES = (
         domain=growth_domain("T", "d"),
         growth=True,
         ignores=("d",),
-        aliases=LETTERS,
         mistakes=(
             Mistake("doing it as it is printed: Σ_j K x_j can be taken first", "T^2 d + T d^2"),
             Mistake("doing it as it is printed, without the projections", "T^2 d"),
