@@ -261,8 +261,9 @@ def test_an_equation_for_another_letter_is_solved():
         assert check("attention-complexity", f"crossing = {right}")[0].right
     for wrong in ("d = n", "n/d = 4"):
         assert not check("attention-complexity", f"crossing = {wrong}")[0].right
-    (found,) = check("attention-complexity", "crossing = 4nd^2 = 2n^2d")
-    assert found.says == "n stands on both sides: solve the equation for n"
+    assert check("attention-complexity", "crossing = d = n")[0].mistake.startswith("comparing n²d with nd²")
+    with pytest.raises(ValueError, match="n stands on both sides or not by itself: solve the equation for n"):
+        check("attention-complexity", "crossing = 4nd^2 = 2n^2d")
 
 
 def test_no_answer_takes_long():

@@ -23,7 +23,6 @@ from regard.lessons.checking.exercise import Exercise, Question
 from regard.lessons.checking.expression import Written, refusal, short
 from regard.lessons.checking.expression import shown as quoted
 from regard.lessons.checking.latex import plain
-from regard.lessons.checking.solving import solved
 from regard.lessons.checking.verdict import Finding, Verdict
 
 GROWTH = re.compile(r"\b(?:O|o|Theta|Omega)\s*[(\[]")
@@ -95,16 +94,14 @@ def _split(answer: str, exercises: Sequence[Question]) -> Equation:
 
 
 def _verdict(exercise: Question, sides: Sequence[str], meant: Equation, answer: str) -> Verdict:
-    read: tuple[tuple[str, str], ...] = ()
-    finding = solved(exercise, sides)
-    if finding is None:
-        try:
-            found, others = definitions.read(exercise, sides, meant, answer)
-        except ValueError as error:
-            raise error if quoted(answer) in str(error) else refusal(error, answer) from None
-        finding, read = exercise.find(found), found.read
-        if finding.right:
-            finding = _differing(exercise, found, others) or finding
+    try:
+        whole = definitions.solved(exercise, sides)
+        found, others = definitions.read(exercise, sides, meant, answer) if whole is None else (whole, [])
+    except ValueError as error:
+        raise error if quoted(answer) in str(error) else refusal(error, answer) from None
+    finding, read = exercise.find(found), found.read
+    if finding.right:
+        finding = _differing(exercise, found, others) or finding
     notes = [", ".join(f"{one} is read as {other}" for one, other in read)] if read else []
     if finding.right and (elsewhere := _elsewhere(exercise, meant.condition)):
         finding = elsewhere

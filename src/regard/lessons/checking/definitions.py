@@ -1,4 +1,4 @@
-"""Letters that an answer explains itself: `n k, k = t + 1`, or `m w, n = m w`, which is solved for m."""
+"""Equations that are put in or solved: `n k, k = t + 1`, `m w, n = m w`, and d = n/2 where n is asked for."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from regard.lessons.checking.equation import Equation, key, names_the_result, siblings
 from regard.lessons.checking.exercise import Exercise, Question
-from regard.lessons.checking.expression import Name, Node, Num, Op, Written, names, shown
+from regard.lessons.checking.expression import Name, Node, Num, Op, Written, names, parse_plain, shown
 from regard.lessons.checking.letters import Letters
 from regard.lessons.checking.nodes import put
 from regard.lessons.checking.symbolic import identical
@@ -94,8 +94,28 @@ def _letters_of(text: str) -> list[str]:
 
 def _solved(letter: str, left: Node, right: Node) -> Node | None:
     """What the letter is, where left = right is linear in it."""
-    zero, one, two = (put(right, {letter: Num(Fraction(i))}) for i in range(3))
+    zero, one, two = (put(Op("-", (right, left)), {letter: Num(Fraction(i))}) for i in range(3))
     slope = Op("-", (one, zero))
     if not identical(slope, Op("-", (two, one))):
         return None
-    return Op("/", (Op("-", (left, zero)), slope))
+    return Op("/", (Op("neg", (zero,)), slope))
+
+
+def solved(exercise: Question, sides: Sequence[str]) -> Written | None:
+    """An equation in the letter asked for, solved: n = 2d of d = n/2; None where the answer is no such one."""
+    if not isinstance(exercise, Exercise) or not exercise.solves or len(sides) != 2:
+        return None
+    letter = exercise.solves
+    aliases = {**exercise.aliases, letter: " ".join(exercise.left)}
+    letters = Letters((letter, *exercise.letters), aliases)
+    try:
+        left, right = (parse_plain(side, letters, side).node for side in sides)
+    except ValueError:
+        return None
+    alone = {key(side) for side in sides} & set(map(key, exercise.left))
+    if alone or letter not in names(left) | names(right):
+        return None
+    found = _solved(letter, left, right)
+    if found is None or letter in names(left) & names(right):
+        raise ValueError(f"{letter} stands on both sides or not by itself: solve the equation for {letter}")
+    return Written(found)
