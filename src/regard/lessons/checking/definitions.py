@@ -102,7 +102,7 @@ def _solved(letter: str, left: Node, right: Node) -> Node | None:
 
 
 def solved(exercise: Question, sides: Sequence[str]) -> Written | None:
-    """An equation in the letter asked for, solved: n = 2d of d = n/2; None where the answer is no such one."""
+    """An equation in the letter asked for, solved: n = 2d of d = n/2; None where it is no such one."""
     if not isinstance(exercise, Exercise) or not exercise.solves or len(sides) != 2:
         return None
     letter = exercise.solves
