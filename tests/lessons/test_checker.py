@@ -12,6 +12,7 @@ from regard.lessons.checking.evaluate import same
 from regard.lessons.checking.exercise import Domain, Exercise, growth_domain
 from regard.lessons.checking.expression import parse
 from regard.lessons.checking.matrices import ProductExercise
+from regard.pattern import Windowed
 
 EXERCISES = [(name, exercise) for name in NAMES for exercise in get(name).exercises]
 
@@ -441,6 +442,12 @@ def test_cases(answer):
     assert found.details[-1] == "yours holds there too"
     (found,) = check("counting-attention", f"strided = {answer.replace('2n', '3n')}")
     assert not found.right
+
+
+def test_windows_are_counted_as_the_package_counts_them():
+    exercise = get("counting-attention").exercises[2]
+    for n, w in ((1, 2), (12, 4), (13, 4), (7, 12), (40, 9)):
+        assert exercise.count(n=n, w=w) == Windowed(size=w).pairs(n)
 
 
 def test_a_formula_for_where_it_is_not_asked():
