@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from functools import cached_property
 from typing import ClassVar
 
 import torch
@@ -122,7 +121,7 @@ class WithTrunk:
 
     __dataclass_fields__: ClassVar[dict]
 
-    @cached_property
+    @property
     def trunk(self) -> TrunkConfig:
         """What the trunk needs of it."""
         shared = {one.name for one in fields(TrunkConfig)} & {one.name for one in fields(self)}
