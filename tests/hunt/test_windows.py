@@ -8,7 +8,7 @@ import torch
 from regard.layers import Rotary
 from regard.models import GPT, GPTConfig, decode, decode_loop
 from regard.pattern import Global, Strided, Windowed
-from regard.pattern.spans import Kept
+from regard.pattern.spans import CacheBound
 from tests.hunt import windows
 
 CALL = {"lengths": [5], "count": 60, "segments": False, "grows_by": 1024, "left_after": 60, "seed": 1}
@@ -26,7 +26,7 @@ def test_a_few_tries():
     assert windows.tries(10, seed=0, ways=windows.WAYS).faults == []
 
 
-@pytest.mark.parametrize("way", ["lean", "packed", "graph"])
+@pytest.mark.parametrize("way", ["lean", "prepacked", "graph"])
 @pytest.mark.parametrize(
     "patterns",
     [[Strided(back=31)], [Windowed(size=32), Global(first=3)], [Strided(back=28) | Global(3)]],
@@ -40,7 +40,7 @@ def test_a_window_as_wide_as_the_first_call_and_then_a_longer_one(way, patterns)
 
 
 def test_a_slot_too_few_is_found(monkeypatch):
-    monkeypatch.setattr(Strided, "kept", lambda self: Kept(recent=self.back))
+    monkeypatch.setattr(Strided, "kept", lambda self: CacheBound(recent=self.back))
     for way in windows.WAYS:
         assert "the logits are off" in windows.wrong(model_of(Strided(back=31)), way, CALL)
 

@@ -23,7 +23,7 @@ _flash_backward = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_bac
 
 
 @dataclass(frozen=True)
-class Part:
+class BlockPart:
     """Some tiles of queries, `wide` key tiles for each, and which of their pairs count."""
 
     rows: slice | Tensor  # query tiles
@@ -55,16 +55,16 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Plan:
+class BlockPlan:
     """How a problem is cut: the tile height, zeros around the keys, and the parts (made anew each time)."""
 
     tile: int
     before: int  # zeros in front of the keys; negative: the first keys are nobody's
     after: int  # zeros behind them
-    parts: Callable[[], Iterable[Part]]
+    parts: Callable[[], Iterable[BlockPart]]
 
 
-def attend(problem: Problem, plan: Plan) -> Tensor:
+def attend(problem: Problem, plan: BlockPlan) -> Tensor:
     """The output of a planned problem."""
     B, H, G, N, M = problem.sizes
     q = problem.query.reshape(B * G, H // G, N, -1)
@@ -76,7 +76,7 @@ def attend(problem: Problem, plan: Plan) -> Tensor:
 
 class _Blocks(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, plan: Plan, scale: float) -> Tensor:
+    def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, plan: BlockPlan, scale: float) -> Tensor:
         width, N, E = max(q.shape[-1], v.shape[-1]), q.shape[2], v.shape[-1]  # the kernel wants one width
         queries = _tiles(q, plan.tile, 0, -N % plan.tile, width)  # Z R n tile W
         keys, values = (_tiles(x, plan.tile, plan.before, plan.after, width) for x in (k, v))
@@ -101,7 +101,7 @@ class _Blocks(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         q, k, v, out, *normalisers = ctx.saved_tensors
-        plan: Plan = ctx.plan
+        plan: BlockPlan = ctx.plan
         width, N, M = out.shape[-1], q.shape[2], k.shape[1]
         queries = _tiles(q, plan.tile, 0, -N % plan.tile, width)
         keys, values = (_tiles(x, plan.tile, plan.before, plan.after, width) for x in (k, v))

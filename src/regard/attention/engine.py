@@ -12,9 +12,9 @@ import torch
 from torch import Tensor
 
 from regard.attention import reference
+from regard.attention.bands import band_of, bands_of
 from regard.attention.bias import DistanceBias
 from regard.attention.problem import Problem, check
-from regard.attention.shape import shape_of, union_of
 from regard.pattern import Causal, Full, Pattern
 
 SMALL = 1 << 18  # pairs below which one masked call beats any plan on a CPU
@@ -144,13 +144,13 @@ def _choose_cuda(problem: Problem) -> Choice:
 
     if problem.query.dtype == torch.float64:
         return Choice("reference", "float64 is for definitions")
-    shape = shape_of(problem.pattern)
-    if problem.plain and folded.refuses(problem) is None and shape is not None and (shape.window or 0) >= 64:
+    band = band_of(problem.pattern)
+    if problem.plain and folded.refuses(problem) is None and band is not None and (band.window or 0) >= 64:
         return Choice("folded", "whole windows are small full problems that torch's kernels run best")
     refusal = triton_tiles.refuses(problem)
     if refusal is not None:
         return Choice("sdpa", f"a dense mask, because our kernels cannot: {refusal}")
-    if union_of(problem.pattern) is not None:
+    if bands_of(problem.pattern) is not None:
         return Choice("triton", "the keys of a row follow from arithmetic")
     return Choice("triton", "the non-empty tiles are listed and only those are computed")
 

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from regard.attention.linear_check import Run, check_denominators, check_inputs, check_state
+from regard.attention.linear_check import LinearImpl, check_denominators, check_inputs, check_state
 from regard.attention.linear_chunked import linear_chunked
 from regard.attention.linear_features import FEATURES, Feature, identity
 from regard.attention.linear_reference import State, linear_reference
@@ -66,7 +66,9 @@ def linear_attend(  # noqa: PLR0913  the signature is the public contract
     if state is not None:
         check_state(state, k, value)
     empty = 0 in (*query.shape[:3], key.shape[2])
-    run: Run = linear_reference if name == "reference" or empty else partial(_linear_time, linear_chunked)
+    run: LinearImpl = (
+        linear_reference if name == "reference" or empty else partial(_linear_time, linear_chunked)
+    )
     chosen = run
     if name == "triton" and not empty:
         from regard.attention.linear_triton import linear_triton
@@ -129,7 +131,7 @@ def _no_triton(query: Tensor, value: Tensor, causal: bool) -> str | None:
 
 
 def _linear_time(
-    run: Run,
+    run: LinearImpl,
     q: Tensor,
     k: Tensor,
     v: Tensor,

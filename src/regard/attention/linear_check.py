@@ -11,7 +11,7 @@ UNSAFE = 1e-6  # of the largest denominator that a query and keys of these lengt
 FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
 
-class Run(Protocol):
+class LinearImpl(Protocol):
     """One implementation: outputs, denominators and the state after these keys.
 
     No denominators (None) means that a kernel was told not to check them, or found all of them safe.
@@ -65,7 +65,13 @@ def check_state(state: State, key: Tensor, value: Tensor) -> None:
 
 @torch.no_grad()
 def check_denominators(
-    den: Tensor, q: Tensor, k: Tensor, causal: bool, segments: Tensor | None, state: State | None, run: Run
+    den: Tensor,
+    q: Tensor,
+    k: Tensor,
+    causal: bool,
+    segments: Tensor | None,
+    state: State | None,
+    run: LinearImpl,
 ) -> None:
     """Raise if a query that sees a key has a denominator lost in rounding; q and k carry their feature.
 

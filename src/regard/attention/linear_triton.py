@@ -21,7 +21,7 @@ INTERPRETED = not isinstance(ahead.scan, triton.JITFunction)  # TRITON_INTERPRET
 
 
 @dataclass(frozen=True)
-class Tile:
+class LaunchTile:
     """How one kernel is cut: positions per block, warps per program, blocks in flight."""
 
     block: int
@@ -39,21 +39,21 @@ class Tile:
 class Tuning:
     """The cut of every kernel, and how many programs to aim at over batch, heads and parts."""
 
-    totals: Tile
-    forward: Tile
-    queries: Tile
-    keys: Tile
+    totals: LaunchTile
+    forward: LaunchTile
+    queries: LaunchTile
+    keys: LaunchTile
     programs: int = 1024
 
     @classmethod
     def of(cls, dtype: torch.dtype, width: int) -> "Tuning":
         """The default for a type and the larger of the two head widths."""
         if dtype == torch.float32:  # exact products take registers instead of tensor cores
-            tile = Tile(16, 4, 1)
+            tile = LaunchTile(16, 4, 1)
             return cls(tile, tile, tile, tile)
         if width > 64:  # the sum alone fills half the registers of four warps
-            return cls(Tile(64, 8, 3), Tile(64, 8, 2), Tile(32, 8, 2), Tile(32, 8, 2))
-        return cls(Tile(64, 4, 3), Tile(64, 4, 2), Tile(64, 4, 2), Tile(64, 4, 2))
+            return cls(LaunchTile(64, 8, 3), LaunchTile(64, 8, 2), LaunchTile(32, 8, 2), LaunchTile(32, 8, 2))
+        return cls(LaunchTile(64, 4, 3), LaunchTile(64, 4, 2), LaunchTile(64, 4, 2), LaunchTile(64, 4, 2))
 
     def span(self, length: int, heads: int) -> int:
         """Positions per part: a multiple of every block, and at most 255 parts (the scan is one tile)."""
@@ -63,7 +63,7 @@ class Tuning:
 
 
 @dataclass(frozen=True)
-class Plan:
+class LaunchPlan:
     """What the launches of one call share."""
 
     B: int
@@ -142,7 +142,13 @@ def rows_first(x: Tensor) -> Tensor:
 class _Linear(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, q: Tensor, k: Tensor, v: Tensor, start: Tensor | None, segments: Tensor | None, plan: Plan
+        ctx: Any,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        start: Tensor | None,
+        segments: Tensor | None,
+        plan: LaunchPlan,
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         q, k, v = rows_first(q), rows_first(k), rows_first(v)
         flags = {"SEGMENTS": segments is not None, "CHECK": plan.check}
@@ -171,7 +177,7 @@ class _Linear(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
         q, k, v, table, inverse, segments = ctx.saved_tensors
-        plan: Plan = ctx.plan
+        plan: LaunchPlan = ctx.plan
         # Only the state may have been used.
         grad = q.new_zeros(*q.shape[:3], plan.E) if grads[0] is None else rows_first(grads[0])
         constants = plan.constants | {"SEGMENTS": segments is not None}
@@ -196,7 +202,7 @@ class _Linear(torch.autograd.Function):
         return dq, dk, dv, start if ctx.needs_input_grad[3] else None, None, None
 
 
-def linear_triton(  # noqa: PLR0913  a `Run` with what the kernels take in
+def linear_triton(  # noqa: PLR0913  a `LinearImpl` with what the kernels take in
     q: Tensor,
     k: Tensor,
     v: Tensor,
@@ -224,7 +230,7 @@ def linear_triton(  # noqa: PLR0913  a `Run` with what the kernels take in
     (B, H, N, D), G, E = q.shape, k.shape[1], v.shape[3]
     if tuning is None:
         tuning = Tuning.of(q.dtype, max(D, E))
-    plan = Plan(B, H, G, N, D, E, feature, check, tuning)
+    plan = LaunchPlan(B, H, G, N, D, E, feature, check, tuning)
     start = None if state is None or reach is None else plan.row(state, reach)
     segments = None if segments is None else segments.contiguous()
     there: AbstractContextManager[Any] = torch.cuda.device(q.device) if q.is_cuda else nullcontext()

@@ -12,7 +12,7 @@ from regard.attention.linear_features import elu1
 from regard.errors import check_int
 from regard.layers.tracing import Trace
 from regard.pattern import Causal
-from regard.pattern.spans import Kept
+from regard.pattern.spans import CacheBound
 
 FEATURE = "elu1"  # always positive, so no denominator vanishes
 
@@ -28,9 +28,9 @@ class Linear(Causal):
     ('linear', Linear(), 0)
     """
 
-    def kept(self) -> Kept | None:
+    def kept(self) -> CacheBound | None:
         """No keys: their sum is enough."""
-        return Kept()
+        return CacheBound()
 
 
 class LinearCache:

@@ -24,7 +24,7 @@ ENDLESS = 1 << 62  # positions, more than anyone counts to
 
 
 @dataclass
-class Place:
+class PatternSlots:
     """What all layers of one pattern share: where keys lie, and at each step which slots may be seen."""
 
     pattern: Pattern
@@ -65,7 +65,7 @@ class Decoder:
         self.turning = turning(config.head_size, base, self.device)
         self.rows = torch.arange(batch, device=self.device)
         self.places = {
-            pattern: Place(pattern, _roomy(pattern, capacity))
+            pattern: PatternSlots(pattern, _roomy(pattern, capacity))
             for pattern in config.patterns
             if not isinstance(pattern, Linear)
         }
@@ -130,7 +130,7 @@ class Decoder:
 
     @torch.inference_mode(False)
     @torch.no_grad()
-    def _segments_of(self, place: Place) -> Tensor:
+    def _segments_of(self, place: PatternSlots) -> Tensor:
         """All of them −1, in the same memory where there is some: a recorded step reads it there."""
         if place.segments is None:
             place.segments = torch.empty(self.batch, place.layout.size, dtype=torch.long, device=self.device)
@@ -178,7 +178,7 @@ class Decoder:
         angles = self.at[:, None] * self.turning
         return angles.cos().to(self.dtype), angles.sin().to(self.dtype)
 
-    def _look(self, place: Place) -> None:
+    def _look(self, place: PatternSlots) -> None:
         """Where this step's key goes, and which slots its query may see."""
         layout, pattern = place.layout, place.pattern
         at, shown = self.at, shows_all_held(pattern) and place.segments is None
@@ -239,7 +239,7 @@ class Decoder:
                 out = attend_slots(q[:, :, None], key, value, place.allowed, place.bias)
         return self._product(attention.out, out.reshape(self.batch, -1))
 
-    def _write(self, past: tuple[Tensor, Tensor], k: Tensor, v: Tensor, place: Place) -> list[Tensor]:
+    def _write(self, past: tuple[Tensor, Tensor], k: Tensor, v: Tensor, place: PatternSlots) -> list[Tensor]:
         for x, new in zip(past, (k, v), strict=True):
             if isinstance(place.slot, int):
                 x[:, :, place.slot] = new
@@ -269,7 +269,7 @@ def pointers(model: GPT) -> tuple[int, ...]:
     return tuple(weight.data_ptr() for weight in model.parameters())
 
 
-def _endless(place: Place) -> bool:
+def _endless(place: PatternSlots) -> bool:
     """Whether a longer sequence would be laid out alike: a ring, not just as many slots as a ring has."""
     layout, longest = place.layout, _roomy(place.pattern, ENDLESS)
     return layout.table is not None or (layout.first, layout.recent) == (longest.first, longest.recent)

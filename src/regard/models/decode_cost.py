@@ -14,7 +14,7 @@ from regard.models.gpt import GPT
 
 
 @dataclass(frozen=True)
-class Comparison:
+class DecodeCost:
     """One training step on T tokens beside generating T tokens, counted and measured."""
 
     tokens: int
@@ -44,7 +44,7 @@ def weights_read(model: GPT) -> int:
     return total - sum(weight.nbytes for weight in looked_up)
 
 
-def compare(model: GPT, tokens: int, repeats: int = 3) -> Comparison:
+def compare(model: GPT, tokens: int, repeats: int = 3) -> DecodeCost:
     """Train on so many tokens and generate as many, with one row; the weights stay as they are.
 
     Training sees all tokens at once, so every layer runs once forward and once backward: its depth is 2·L
@@ -66,7 +66,7 @@ def compare(model: GPT, tokens: int, repeats: int = 3) -> Comparison:
         model.generate(x[:, :1], max_new_tokens=tokens - 1)
 
     read, depth = weights_read(model), model.config.depth
-    return Comparison(
+    return DecodeCost(
         tokens,
         2 * depth,
         tokens * depth,

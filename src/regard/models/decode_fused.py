@@ -13,7 +13,7 @@ from regard.layers import Gelu, LayerNorm, Learned, Natural, PreNorm, Scaled, Si
 from regard.layers.decode_positions import frequencies
 from regard.layers.linear_mixer import Linear
 from regard.layers.slots import shows_all_held
-from regard.models.decode import Decoder, Place
+from regard.models.decode import Decoder, PatternSlots
 
 if TYPE_CHECKING:
     from regard.models.gpt import GPT
@@ -252,7 +252,7 @@ class FusedDecoder(Decoder):
             num_warps=max(1, min(8, _power(width) // 256)),
         )
 
-    def _splits(self, place: Place) -> int:
+    def _splits(self, place: PatternSlots) -> int:
         # As many programs as there are multiprocessors, but at least a few tiles of slots for each.
         wanted = max(1, PROGRAMS // (self.batch * self.groups))
         most = max(1, place.layout.size // (2 * self.slots))

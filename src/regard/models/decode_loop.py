@@ -14,7 +14,7 @@ from regard.attention import Choice
 from regard.errors import check_int
 from regard.layers import Learned
 from regard.models.decode import Decoder, pointers
-from regard.models.decode_packed import PackedDecoder, no_packing
+from regard.models.decode_prepacked import PrepackedDecoder, no_prepacking
 from regard.models.sampling import Sampling, noise_like, race
 from regard.models.trunk import check_tokens
 
@@ -137,7 +137,7 @@ def _lean(
 ) -> Iterator[Tensor]:
     """The same step on fixed memory, as plain torch without the modules' overhead."""
     longest = max(map(len, prompts))
-    kind = Decoder if no_packing(model, count) is not None else PackedDecoder
+    kind = Decoder if no_prepacking(model, count) is not None else PrepackedDecoder
     with kept(model, obtain(model, len(prompts), longest + min(count, GROWS_BY), kind)) as held:
         decoder = held[0]
         logits = decoder.fill(model, prompts, segments)
@@ -173,7 +173,7 @@ def kept(model: GPT, decoder: Any) -> Iterator[list[Any]]:
 
 
 def _put_back(model: GPT, decoder: Any) -> None:
-    if isinstance(decoder, PackedDecoder):
+    if isinstance(decoder, PrepackedDecoder):
         decoder.release()
     DECODERS[model] = decoder
 

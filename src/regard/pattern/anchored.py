@@ -11,8 +11,8 @@ from torch import Tensor
 
 from regard.pattern.base import Atom, check_field
 from regard.pattern.sequence import triangle
-from regard.pattern.spans import Kept, Span
-from regard.pattern.tiling import Band, bands
+from regard.pattern.spans import CacheBound, Span
+from regard.pattern.tiling import TileSpan, tile_spans
 
 if TYPE_CHECKING:
     import sympy
@@ -63,9 +63,9 @@ class Global(Atom):
         g = fields["first"]
         return Piecewise((g * (2 * n - g), n >= g), (n**2, True))
 
-    def kept(self) -> Kept | None:
+    def kept(self) -> CacheBound | None:
         """The first."""
-        return Kept(first=self.first)
+        return CacheBound(first=self.first)
 
 
 @dataclass(frozen=True)
@@ -113,9 +113,9 @@ class Prefix(Atom):
         p = fields["length"]
         return Piecewise((triangle(n) + p * (p - 1) / 2, n >= p), (n**2, True))
 
-    def complement_kept(self) -> Kept | None:
+    def complement_kept(self) -> CacheBound | None:
         """The complement sees later keys only."""
-        return Kept()
+        return CacheBound()
 
 
 @dataclass(frozen=True)
@@ -160,9 +160,9 @@ class Documents(Atom):
         document = self._document(q).clamp(max=len(self.lengths) - 1)
         return [Span(starts.gather(0, document), self.ends.gather(0, document))]
 
-    def kept(self) -> Kept | None:
+    def kept(self) -> CacheBound | None:
         """The longest document."""
-        return Kept(recent=max(self.lengths))
+        return CacheBound(recent=max(self.lengths))
 
     def __str__(self) -> str:
         return f"documents(({', '.join(map(str, self.lengths))}))"
@@ -224,15 +224,15 @@ class RandomBlocks(Atom):
             for first, last in blocks
         ]
 
-    def tile_groups(self, q0: Tensor, q1: Tensor, m: int, size: int) -> list[list[Band]]:
+    def tile_groups(self, q0: Tensor, q1: Tensor, m: int, size: int) -> list[list[TileSpan]]:
         """One group for each block row that a tile may touch: their draws have nothing in common."""
         rows = [(q0 // self.size + i) * self.size for i in range(-(-size // self.size) + 1)]
         inside = [torch.minimum(torch.maximum(row, q0), q1 - 1) for row in rows]
-        return [bands(spans, spans) for spans in (self.spans(q, m) for q in inside)]
+        return [tile_spans(spans, spans) for spans in (self.spans(q, m) for q in inside)]
 
-    def kept(self) -> Kept | None:
+    def kept(self) -> CacheBound | None:
         """The block, where nothing else is drawn."""
-        return None if self.per_row else Kept(recent=self.size)
+        return None if self.per_row else CacheBound(recent=self.size)
 
     def closed_form(self, n: sympy.Symbol, fields: dict[str, Any]) -> sympy.Expr:
         """There is none."""

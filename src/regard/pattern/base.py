@@ -11,7 +11,7 @@ from torch import Tensor
 
 from regard.errors import check_int
 from regard.pattern import counting, figure, formulas, picture, svg, tiling
-from regard.pattern.spans import Kept, Span
+from regard.pattern.spans import CacheBound, Span
 
 if TYPE_CHECKING:
     import sympy
@@ -42,10 +42,10 @@ class Pattern:
         """The expression computed with `&`, `|`, `~` on what `value_of` gives for each single value."""
         raise NotImplementedError
 
-    def _kept(self, negated: bool) -> Kept | None:
+    def _kept(self, negated: bool) -> CacheBound | None:
         raise NotImplementedError
 
-    def kept(self) -> Kept | None:
+    def kept(self) -> CacheBound | None:
         """Which keys decoding must keep: the latest, the first and others (None: everything)."""
         return self._kept(negated=False)
 
@@ -168,9 +168,9 @@ class Atom(Pattern):
         """The queries lo ≤ q < hi among those before k that see k (None: it never looks ahead)."""
         return None
 
-    def tile_groups(self, q0: Tensor, q1: Tensor, m: int, size: int) -> list[list[tiling.Band]]:
+    def tile_groups(self, q0: Tensor, q1: Tensor, m: int, size: int) -> list[list[tiling.TileSpan]]:
         """The spans of a tile of queries q0 ≤ q < q1; several groups where rows jump inside a tile."""
-        return [tiling.bands(self.spans(q0, m), self.spans(q1 - 1, m))]
+        return [tiling.tile_spans(self.spans(q0, m), self.spans(q1 - 1, m))]
 
     def tile_key(self, q0: Tensor, k0: Tensor, size: int) -> list[Tensor]:
         """Numbers that decide the content of the tile at (q0, k0): equal numbers, equal content."""
@@ -180,11 +180,11 @@ class Atom(Pattern):
         """`pairs(n)` with the fields given as numbers or symbols."""
         raise ValueError(f"{self} has no formula in n: its geometry fixes the length")
 
-    def kept(self) -> Kept | None:
+    def kept(self) -> CacheBound | None:
         """What decoding must keep (None: everything)."""
         return None
 
-    def complement_kept(self) -> Kept | None:
+    def complement_kept(self) -> CacheBound | None:
         """The same for the complement."""
         return None
 
@@ -206,7 +206,7 @@ class Atom(Pattern):
         """What `value_of` gives for it."""
         return value_of(self)
 
-    def _kept(self, negated: bool) -> Kept | None:
+    def _kept(self, negated: bool) -> CacheBound | None:
         return self.complement_kept() if negated else self.kept()
 
     def __str__(self) -> str:
@@ -257,7 +257,7 @@ class And(_Joined):
             out = out & part.fold(value_of)
         return out
 
-    def _kept(self, negated: bool) -> Kept | None:
+    def _kept(self, negated: bool) -> CacheBound | None:
         return _any_kept(self.parts, True) if negated else _all_kept(self.parts, False)
 
 
@@ -281,7 +281,7 @@ class Or(_Joined):
             out = out | part.fold(value_of)
         return out
 
-    def _kept(self, negated: bool) -> Kept | None:
+    def _kept(self, negated: bool) -> CacheBound | None:
         return _all_kept(self.parts, True) if negated else _any_kept(self.parts, False)
 
 
@@ -305,7 +305,7 @@ class Not(Pattern):
         inner: Any = self.part.fold(value_of)
         return ~inner
 
-    def _kept(self, negated: bool) -> Kept | None:
+    def _kept(self, negated: bool) -> CacheBound | None:
         return self.part._kept(not negated)
 
     def __invert__(self) -> Pattern:
@@ -322,14 +322,14 @@ def _flatten(kind: type[_Joined], *parts: Pattern) -> tuple[Pattern, ...]:
     return tuple(inner for part in parts for inner in (part.parts if isinstance(part, kind) else (part,)))
 
 
-def _all_kept(parts: tuple[Pattern, ...], negated: bool) -> Kept | None:
+def _all_kept(parts: tuple[Pattern, ...], negated: bool) -> CacheBound | None:
     # An intersection lies inside each part, so the smallest bound holds.
     known = [kept for part in parts if (kept := part._kept(negated)) is not None]
     return min(known, key=lambda kept: kept.total, default=None)
 
 
-def _any_kept(parts: tuple[Pattern, ...], negated: bool) -> Kept | None:
-    out = Kept()
+def _any_kept(parts: tuple[Pattern, ...], negated: bool) -> CacheBound | None:
+    out = CacheBound()
     for part in parts:
         kept = part._kept(negated)
         if kept is None:

@@ -46,7 +46,7 @@ def pairs(pattern: Pattern, n: int, m: int) -> int:
             return int(expression if n_symbol is None else expression.subs(n_symbol, n))
     if pattern.by_distance:
         return sum(_pairs_at(pattern, d, n, m) for d in _ranges(1 - n, m, CHUNK))
-    counter = Counter(pattern, m)
+    counter = RowCounter(pattern, m)
     return sum(int(counter.rows(q).sum()) for q in _ranges(m - n, m, BATCH))
 
 
@@ -58,7 +58,7 @@ def row_pairs(pattern: Pattern, n: int, m: int) -> Tensor:
         before = prefix(pattern.allows(torch.arange(1 - n, m), 0))  # by distance, from 1 − n
         q = torch.arange(m - n, m)
         return before[q + n] - before[q + n - m]
-    counter = Counter(pattern, m)
+    counter = RowCounter(pattern, m)
     return torch.cat([counter.rows(q) for q in _ranges(m - n, m, BATCH)])
 
 
@@ -84,7 +84,7 @@ def _pairs_at(pattern: Pattern, d: Tensor, n: int, m: int) -> int:
     return int((queries.clamp(min=0) * pattern.allows(d, 0)).sum())
 
 
-class Counter:
+class RowCounter:
     """Counts rows of one pattern over keys [0, m); prefix sums are made once and kept."""
 
     def __init__(self, pattern: Pattern, m: int) -> None:

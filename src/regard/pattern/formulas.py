@@ -77,13 +77,13 @@ def _numbers(atom: Atom) -> dict[str, Any]:
 def totals(pattern: Pattern, stop: int) -> list[int]:
     """pairs(0), pairs(1), …, pairs(stop − 1), all at once."""
     position = torch.arange(stop - 1)
-    below = counting.Counter(pattern, stop).rows(position, end=position + 1)
+    below = counting.RowCounter(pattern, stop).rows(position, end=position + 1)
 
     def earlier(atom: Atom, key: Tensor) -> list[Span]:
         queries = atom.above(key)
         return [] if queries is None else [Span(*queries)]
 
-    above = counting.Counter(pattern, stop).rows(position, end=position, spans_of=earlier)
+    above = counting.RowCounter(pattern, stop).rows(position, end=position, spans_of=earlier)
     return counting.prefix(below + above).tolist()
 
 

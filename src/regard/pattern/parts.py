@@ -10,7 +10,7 @@ from torch import Tensor
 
 from regard.pattern.base import Atom, check_field
 from regard.pattern.sequence import triangle
-from regard.pattern.spans import Kept, Span
+from regard.pattern.spans import CacheBound, Span
 
 if TYPE_CHECKING:
     import sympy
@@ -61,9 +61,9 @@ class Windowed(Atom):
         rest = Mod(n, w)
         return Piecewise((n * (w + 1) / 2, Eq(rest, 0)), (floor(n / w) * triangle(w) + triangle(rest), True))
 
-    def kept(self) -> Kept | None:
+    def kept(self) -> CacheBound | None:
         """The window."""
-        return Kept(recent=self.size)
+        return CacheBound(recent=self.size)
 
 
 @dataclass(frozen=True)
@@ -116,9 +116,9 @@ class Blocks(Atom):
         rest = Mod(n, b)
         return Piecewise((n * b, Eq(rest, 0)), (floor(n / b) * b**2 + rest**2, True))
 
-    def kept(self) -> Kept | None:
+    def kept(self) -> CacheBound | None:
         """The block."""
-        return Kept(recent=self.size)
+        return CacheBound(recent=self.size)
 
 
 @dataclass(frozen=True)
@@ -177,9 +177,9 @@ class SparseFixed(Atom):
         whole, rest = floor(n / l), Mod(n, l)
         return whole * triangle(l) + triangle(rest) + c * whole * (2 * n - l * (whole + 1)) / 2
 
-    def kept(self) -> Kept | None:
+    def kept(self) -> CacheBound | None:
         """Everything may be summarised later; without summaries, the block."""
-        return None if self.summary else Kept(recent=self.stride)
+        return None if self.summary else CacheBound(recent=self.stride)
 
 
 def part_key(q0: Tensor, k0: Tensor, part: int, size: int) -> list[Tensor]:

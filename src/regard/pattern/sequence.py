@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from regard.pattern.base import Atom, check_field
-from regard.pattern.spans import Kept, Span
+from regard.pattern.spans import CacheBound, Span
 
 if TYPE_CHECKING:
     import sympy
@@ -52,9 +52,9 @@ class Full(Atom):
         """n²."""
         return n**2
 
-    def complement_kept(self) -> Kept | None:
+    def complement_kept(self) -> CacheBound | None:
         """Nothing is ever seen."""
-        return Kept()
+        return CacheBound()
 
 
 @dataclass(frozen=True)
@@ -86,9 +86,9 @@ class Causal(Atom):
         """n(n+1)/2."""
         return triangle(n)
 
-    def complement_kept(self) -> Kept | None:
+    def complement_kept(self) -> CacheBound | None:
         """The complement sees later keys only."""
-        return Kept()
+        return CacheBound()
 
 
 @dataclass(frozen=True)
@@ -133,9 +133,9 @@ class Strided(Atom):
         t = fields["back"]
         return Piecewise(((t + 1) * (2 * n - t) / 2, n > t), (triangle(n), True))
 
-    def kept(self) -> Kept | None:
+    def kept(self) -> CacheBound | None:
         """The latest back + 1 keys."""
-        return Kept(recent=self.back + 1)
+        return CacheBound(recent=self.back + 1)
 
 
 @dataclass(frozen=True)
@@ -192,9 +192,9 @@ class Dilated(Atom):
             ((t + 1) * (2 * n - s * t) / 2, n > s * t), (fit * (2 * n - s * (fit - 1)) / 2, True)
         )
 
-    def kept(self) -> Kept | None:
+    def kept(self) -> CacheBound | None:
         """The latest back·step + 1 keys: each may be hit by a later query."""
-        return Kept(recent=self.back * self.step + 1)
+        return CacheBound(recent=self.back * self.step + 1)
 
 
 @dataclass(frozen=True)

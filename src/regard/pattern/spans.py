@@ -27,7 +27,7 @@ class Span:
 
 
 @dataclass(frozen=True)
-class Kept:
+class CacheBound:
     """An upper bound on the keys a decoder must keep: the latest, the first, and any others."""
 
     recent: int = 0
@@ -39,6 +39,6 @@ class Kept:
         """How many keys that is."""
         return self.recent + self.first + self.other
 
-    def either(self, that: "Kept") -> "Kept":
+    def either(self, that: "CacheBound") -> "CacheBound":
         """Enough for both: the latest r contain the latest r' <= r, so those do not add up."""
-        return Kept(max(self.recent, that.recent), max(self.first, that.first), self.other + that.other)
+        return CacheBound(max(self.recent, that.recent), max(self.first, that.first), self.other + that.other)

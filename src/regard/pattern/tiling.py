@@ -85,7 +85,7 @@ class TileMap:
 
 
 @dataclass(frozen=True)
-class Band:
+class TileSpan:
     """Keys that some query of a tile sees (`any_`) and that all of them see (`all_`).
 
     `sure` says that the two are exact: what lies between them is seen by some queries and not by others.
@@ -98,23 +98,23 @@ class Band:
     sure: bool
 
     @staticmethod
-    def unsure(lo: Tensor, hi: Tensor) -> Band:
+    def unsure(lo: Tensor, hi: Tensor) -> TileSpan:
         """Nothing is known but that all seen keys lie in [lo, hi)."""
-        return Band(lo, hi, lo, lo, sure=False)
+        return TileSpan(lo, hi, lo, lo, sure=False)
 
 
-def bands(first: list[Span], last: list[Span]) -> list[Band]:
+def tile_spans(first: list[Span], last: list[Span]) -> list[TileSpan]:
     """The bands of tiles whose first and last query have these spans, every end monotone in between."""
     out = []
     for a, b in zip(first, last, strict=True):
-        band = Band(
+        band = TileSpan(
             torch.minimum(a.lo, b.lo),
             torch.maximum(a.hi, b.hi),
             torch.maximum(a.lo, b.lo),
             torch.minimum(a.hi, b.hi),
             sure=True,
         )
-        out.append(Band.unsure(band.any_lo, band.any_hi) if a.thinning else band)
+        out.append(TileSpan.unsure(band.any_lo, band.any_hi) if a.thinning else band)
     return out
 
 

@@ -25,7 +25,7 @@ class Walker(Protocol):
 
 
 @dataclass(frozen=True)
-class Plan:
+class SweepPlan:
     """What a sweep needs besides tensors."""
 
     activation: str
@@ -44,7 +44,7 @@ class Sweep(torch.autograd.Function):
         W_left: Tensor,
         W_top: Tensor,
         b: Tensor | None,
-        plan: Plan,
+        plan: SweepPlan,
     ) -> Tensor:
         """Project every cell by one product, then walk."""
         x = x.flip(plan.flipped) if plan.flipped else x

@@ -19,7 +19,7 @@ PAYS_FROM = 32  # tokens; packing takes about as long as a dozen steps
 LARGEST = 2**28  # weights in the model: beyond that a copy of them is a burden on memory
 
 
-def no_packing(model: GPT, count: int) -> str | None:
+def no_prepacking(model: GPT, count: int) -> str | None:
     """Why the weights stay as they are for so many tokens, or None."""
     weight = model.embed.weight
     faults = [
@@ -31,7 +31,7 @@ def no_packing(model: GPT, count: int) -> str | None:
     return next((why for wrong, why in faults if wrong), None)
 
 
-class PackedDecoder(Decoder):
+class PrepackedDecoder(Decoder):
     """The decoder whose products read copies of the weights, (in, out) or as oneDNN wants them.
 
     They are made by `fill`, so that every generation sees the weights of its beginning, and dropped by
@@ -59,7 +59,7 @@ class PackedDecoder(Decoder):
     def adopt(self, old: Decoder) -> None:
         """Take over the past and the packed weights of a decoder with less room."""
         super().adopt(old)
-        assert isinstance(old, PackedDecoder)
+        assert isinstance(old, PrepackedDecoder)
         self.packs, self.biases = old.packs, old.biases
 
     def release(self) -> None:
