@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from regard.layers import Rotary
-from regard.models import GPT, GPTConfig, decode, decode_loop
+from regard.models import GPT, GPTConfig, decode
+from regard.models.decode_store import DECODERS
 from regard.pattern import Global, Strided, Windowed
 from regard.pattern.spans import CacheBound
 from tests.hunt import windows
@@ -50,15 +51,15 @@ def test_a_decoder_that_failed_is_not_used_again(monkeypatch):
     model = GPT(config, generator=torch.Generator().manual_seed(0)).eval()
     prompt = torch.tensor([[3, 1]])
     want = model.generate(prompt, max_new_tokens=8)
-    kept = decode_loop.DECODERS[model]
+    kept = DECODERS.latest[model]
     with monkeypatch.context() as broken:
         broken.setattr(decode.Decoder, "_look", lambda self, place: 1 // 0)
         with pytest.raises(ZeroDivisionError):
             model.generate(prompt, max_new_tokens=8)
-    assert model not in decode_loop.DECODERS
+    assert model not in DECODERS.latest
     assert torch.equal(model.generate(prompt, max_new_tokens=8), want)
     stream = model.stream(prompt, max_new_tokens=8)
     next(stream)
     stream.close()  # left early, which is no failure
-    assert decode_loop.DECODERS[model] is not kept
+    assert DECODERS.latest[model] is not kept
     assert torch.equal(model.generate(prompt, max_new_tokens=8), want)

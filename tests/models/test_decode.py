@@ -23,7 +23,8 @@ from regard.layers import (
 from regard.layers.linear_mixer import Linear
 from regard.models import GPT, GPTConfig, Tied, Untied, decode_prepacked
 from regard.models.decode import ENDLESS, PatternSlots, _endless, _roomy
-from regard.models.decode_loop import DECODERS, choose, obtain
+from regard.models.decode_loop import choose, obtain
+from regard.models.decode_store import DECODERS
 from regard.models.gpt import causal
 from regard.pattern import (
     Axial,
@@ -264,7 +265,7 @@ def test_a_call_in_inference_mode_does_not_spoil_the_next(prepacked, segmented, 
     more = {"segments": torch.tensor([[-1, 0, 0]])} if segmented else {}
     want = model.generate(draw(1, 3), max_new_tokens=20, impl="plain", **more)
     for inside in (True, False, True, False):
-        DECODERS.pop(model, None) if inside else None
+        DECODERS.latest.pop(model, None) if inside else None
         with torch.inference_mode(inside):
             assert torch.equal(model.generate(draw(1, 3), max_new_tokens=20, **more), want)
 
@@ -380,11 +381,11 @@ def test_errors_and_reasons():
 
 
 def test_a_decoder_goes_with_its_model():
-    before = len(DECODERS)
+    before = len(DECODERS.latest)
     model = lively()
     model.generate(draw(1, 3), max_new_tokens=2)
     del model
-    assert len(DECODERS) <= before
+    assert len(DECODERS.latest) <= before
 
 
 @pytest.mark.parametrize("impl", ["plain", "lean"])

@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch.nn.functional import linear
 
-from regard.models.decode_loop import DECODERS
 from regard.models.decode_prepacked import PAYS_FROM, PrepackedDecoder, no_prepacking, pack, product
+from regard.models.decode_store import DECODERS
 from tests.models.test_decode import draw, lively
 
 
@@ -22,7 +22,7 @@ def test_products_are_those_of_linear(batch, rows, width, biased):
 def test_packs_do_not_outlive_the_generation():
     model = lively(context=64)
     model.generate(draw(2, 3), max_new_tokens=PAYS_FROM)
-    decoder = DECODERS[model]
+    decoder = DECODERS.latest[model]
     assert isinstance(decoder, PrepackedDecoder)
     assert decoder.packs == {}
 

@@ -37,7 +37,7 @@ def looks_back(pattern: Pattern) -> int | None:
     if not pattern.by_distance or kept is None or kept == 0:
         return None
     # A complement may look ahead; everything else by distance looks back.
-    ahead = pattern.allows(torch.arange(-(1 << 12), 0), 0)
+    ahead = pattern.allows(torch.arange(-(1 << 12), 0), torch.tensor(0))
     return None if bool(ahead.any()) else kept - 1
 
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.functional import linear, scaled_dot_product_attention
 
 from regard.attention.linear_features import elu1
+from regard.layers.attention import Attention
+from regard.layers.block import Block
 from regard.layers.cache import LayerCache
 from regard.layers.decode_positions import encode_at, turn_at, turning
+from regard.layers.feedforward import FeedForward, GatedFeedForward
 from regard.layers.linear_mixer import Linear
 from regard.layers.slots import Layout, attend_slots, layout_of, shows_all_held
 from regard.pattern import Pattern
@@ -20,6 +23,7 @@ from regard.pattern import Pattern
 if TYPE_CHECKING:
     from regard.models.gpt import GPT
 
+Affine = nn.Linear | nn.Embedding  # an embedding that also makes the logits has no bias
 ENDLESS = 1 << 62  # positions, more than anyone counts to
 
 
@@ -47,8 +51,9 @@ class Decoder:
     def __init__(self, model: GPT, batch: int, capacity: int) -> None:
         config = model.config
         self.config, self.batch, self.capacity = config, batch, capacity
-        self.embed, self.position, self.head = model.embed, model.position, model.head
-        self.blocks: list[Any] = list(model.blocks)
+        self.embed, self.position = model.embed, model.position
+        self.head = model.embed if model.head is None else model.head  # what makes the logits
+        self.blocks = [block for block in model.blocks if isinstance(block, Block)]
         self.input_norm, self.output_norm = model.input_norm, model.output_norm
         weight = model.embed.weight
         self.device, self.dtype = weight.device, weight.dtype
@@ -83,6 +88,13 @@ class Decoder:
                 shape = (batch, G, self.places[pattern].layout.size, D)
                 key, value = (torch.zeros(shape, dtype=self.dtype, device=self.device) for _ in range(2))
                 self.past.append((key, value))
+
+    def serves(self, model: GPT, batch: int, capacity: int) -> bool:
+        """Whether it still belongs to the model's weights, has this batch size and room for the positions."""
+        return self.batch == batch and self.capacity >= capacity and self.pointers == pointers(model)
+
+    def release(self) -> None:
+        """Let go what serves one generation only: here nothing."""
 
     @property
     def nbytes(self) -> int:
@@ -162,12 +174,12 @@ class Decoder:
             self._look(place)
         for block, past in zip(self.blocks, self.past, strict=True):
             x = self._block(block, x, past, turn)
-        return self._product(self.embed if self.head is None else self.head, self.output_norm(x))
+        return self._product(self.head, self.output_norm(x))
 
-    def _product(self, layer: Any, x: Tensor) -> Tensor:
-        return linear(x, layer.weight, getattr(layer, "bias", None))
+    def _product(self, layer: Affine, x: Tensor) -> Tensor:
+        return linear(x, layer.weight, bias_of(layer))
 
-    def _feed(self, feedforward: Any, x: Tensor) -> Tensor:
+    def _feed(self, feedforward: FeedForward | GatedFeedForward, x: Tensor) -> Tensor:
         out: Tensor = feedforward(x)
         return out
 
@@ -212,14 +224,14 @@ class Decoder:
             place.bias = -self.slopes[:, None, None] * distance
 
     def _block(
-        self, block: Any, x: Tensor, past: tuple[Tensor, Tensor], turn: tuple[Tensor, Tensor] | None
+        self, block: Block, x: Tensor, past: tuple[Tensor, Tensor], turn: tuple[Tensor, Tensor] | None
     ) -> Tensor:
         assembly = block.assembly
         x = assembly.join(x, lambda h: self._attend(block.attention, h, past, turn), block.attention_norm)
         return assembly.join(x, lambda h: self._feed(block.feedforward, h), block.feedforward_norm)
 
     def _attend(
-        self, attention: Any, x: Tensor, past: tuple[Tensor, Tensor], turn: tuple[Tensor, Tensor] | None
+        self, attention: Attention, x: Tensor, past: tuple[Tensor, Tensor], turn: tuple[Tensor, Tensor] | None
     ) -> Tensor:
         H, G = attention.heads, attention.kv_heads
         qkv = self._product(attention.qkv, x).view(self.batch, H + 2 * G, -1)
@@ -262,6 +274,11 @@ def linear_step(q: Tensor, k: Tensor, v: Tensor, state: tuple[Tensor, Tensor]) -
     z += fk
     out = (fq @ S) / (fq @ z[..., None])  # elu + 1 is positive, and so is every denominator
     return out.to(q.dtype).view(B, H, -1)
+
+
+def bias_of(layer: Affine) -> Tensor | None:
+    """What a layer adds to its product."""
+    return layer.bias if isinstance(layer, nn.Linear) else None
 
 
 def pointers(model: GPT) -> tuple[int, ...]:

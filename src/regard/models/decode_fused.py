@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import importlib.util
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.functional import gelu
 
 from regard.layers import Gelu, LayerNorm, Learned, Natural, PreNorm, Scaled, Sinusoidal
 from regard.layers.decode_positions import frequencies
+from regard.layers.feedforward import FeedForward
 from regard.layers.linear_mixer import Linear
 from regard.layers.slots import shows_all_held
-from regard.models.decode import Decoder, PatternSlots
+from regard.models.decode import Affine, Decoder, PatternSlots, bias_of
+from regard.pattern import Pattern
 
 if TYPE_CHECKING:
     from regard.models.gpt import GPT
@@ -103,12 +105,13 @@ class FusedDecoder(Decoder):
     def _few(self) -> Tensor:
         for block, past in zip(self.blocks, self.past, strict=True):
             attention, feed = block.attention, block.feedforward
+            assert isinstance(feed, FeedForward)
             self._project(self.x, attention.qkv, self.qkv, norm=block.attention_norm)
             self._mix(attention.pattern, past)
             self._project(self.mixed, attention.out, self.x, add=True)
             self._project(self.x, feed.up, self.hidden, norm=block.feedforward_norm, active=True)
             self._project(self.hidden, feed.down, self.x, add=True)
-        self._project(self.x, self._head(), self.logits, norm=self.output_norm, best=True)
+        self._project(self.x, self.head, self.logits, norm=self.output_norm, best=True)
         return self.logits
 
     def _many(self) -> Tensor:
@@ -116,6 +119,7 @@ class FusedDecoder(Decoder):
         self._add_norm(self.blocks[0].attention_norm, add=False)
         for block, past, after in zip(self.blocks, self.past, norms, strict=True):
             attention, feed = block.attention, block.feedforward
+            assert isinstance(feed, FeedForward)
             _affine(self.normed, attention.qkv, self.qkv)
             self._mix(attention.pattern, past)
             _affine(self.mixed, attention.out, self.branch)
@@ -124,11 +128,8 @@ class FusedDecoder(Decoder):
             self.hidden.copy_(gelu(self.hidden, approximate="tanh" if self.tanh else "none"))
             _affine(self.hidden, feed.down, self.branch)
             self._add_norm(after)
-        _affine(self.normed, self._head(), self.logits)
+        _affine(self.normed, self.head, self.logits)
         return self.logits
-
-    def _head(self) -> Any:
-        return self.embed if self.head is None else self.head
 
     def _embed(self) -> None:
         from regard.layers.decode_kernels import embed_kernel
@@ -159,18 +160,19 @@ class FusedDecoder(Decoder):
     def _project(
         self,
         x: Tensor,
-        layer: Any,
+        layer: Affine,
         y: Tensor,
         *,
-        norm: Any = None,
+        norm: nn.Module | None = None,
         active: bool = False,
         add: bool = False,
         best: bool = False,
     ) -> None:
         from regard.layers.decode_kernels import project_kernel
 
+        assert norm is None or isinstance(norm, nn.LayerNorm)
         rows, width = layer.weight.shape
-        bias = getattr(layer, "bias", None)
+        bias = bias_of(layer)
         block = min(WIDEST, _power(width))  # whole, where it fits: then all weights are asked for at once
         each = _rows_per_program(rows, block)
         project_kernel[(-(-rows // each),)](
@@ -199,7 +201,7 @@ class FusedDecoder(Decoder):
             **self.early,
         )
 
-    def _mix(self, pattern: Any, past: tuple[Tensor, Tensor]) -> None:
+    def _mix(self, pattern: Pattern, past: tuple[Tensor, Tensor]) -> None:
         from regard.layers.decode_kernels import attend_kernel
 
         place = self.places[pattern]
@@ -235,9 +237,10 @@ class FusedDecoder(Decoder):
             **self.early,
         )
 
-    def _add_norm(self, norm: Any, add: bool = True) -> None:
+    def _add_norm(self, norm: nn.Module, add: bool = True) -> None:
         from regard.layers.decode_kernels import add_norm_kernel
 
+        assert isinstance(norm, nn.LayerNorm)
         width = self.config.width
         add_norm_kernel[(self.batch,)](
             self.x,
@@ -278,8 +281,8 @@ def starts_early(device: torch.device) -> dict[str, bool]:
     return {"EARLY": True, "launch_pdl": True}
 
 
-def _affine(x: Tensor, layer: Any, out: Tensor) -> None:
-    bias = getattr(layer, "bias", None)
+def _affine(x: Tensor, layer: Affine, out: Tensor) -> None:
+    bias = bias_of(layer)
     if bias is None:
         torch.mm(x, layer.weight.T, out=out)
     else:

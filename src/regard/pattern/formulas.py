@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from regard.pattern import counting
+from regard.pattern.counting import RowCounter
+from regard.pattern.residues import prefix
 from regard.pattern.spans import Span
 
 if TYPE_CHECKING:
@@ -77,14 +78,14 @@ def _numbers(atom: Atom) -> dict[str, Any]:
 def totals(pattern: Pattern, stop: int) -> list[int]:
     """pairs(0), pairs(1), …, pairs(stop − 1), all at once."""
     position = torch.arange(stop - 1)
-    below = counting.RowCounter(pattern, stop).rows(position, end=position + 1)
+    below = RowCounter(pattern, stop).rows(position, end=position + 1)
 
     def earlier(atom: Atom, key: Tensor) -> list[Span]:
         queries = atom.above(key)
         return [] if queries is None else [Span(*queries)]
 
-    above = counting.RowCounter(pattern, stop).rows(position, end=position, spans_of=earlier)
-    return counting.prefix(below + above).tolist()
+    above = RowCounter(pattern, stop).rows(position, end=position, spans_of=earlier)
+    return prefix(below + above).tolist()
 
 
 @lru_cache(maxsize=256)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from regard.pattern.base import Atom, check_field
-from regard.pattern.spans import CacheBound, Span
+from regard.pattern.spans import CacheBound, Positions, Span
 from regard.pattern.tiling import TileSpan
 
 
@@ -32,9 +31,6 @@ class _Grid(Atom):
         return [q0 // self.cols - k0 // self.cols, q0 % self.cols, k0 % self.cols]
 
 
-del Atom.registry["_grid"]  # a part of the two below, no pattern of its own
-
-
 @dataclass(frozen=True)
 class Neighbourhood(_Grid):
     """A query sees the cells at most `reach` rows and `reach` columns away, cropped at the borders.
@@ -54,7 +50,7 @@ class Neighbourhood(_Grid):
         super().__post_init__()
         check_field("reach", self.reach, 0)
 
-    def allows(self, q: Any, k: Any) -> Any:
+    def allows(self, q: Positions, k: Positions) -> Positions:
         """|Δrow| ≤ reach and |Δcol| ≤ reach."""
         down = q // self.cols - k // self.cols
         right = q % self.cols - k % self.cols
@@ -98,7 +94,7 @@ class Axial(_Grid):
     ..####
     """
 
-    def allows(self, q: Any, k: Any) -> Any:
+    def allows(self, q: Positions, k: Positions) -> Positions:
         """The same row or the same column."""
         return (q // self.cols == k // self.cols) | (q % self.cols == k % self.cols)
 

@@ -1,8 +1,29 @@
 """What one value tells the counters about itself: key spans per row, and what decoding must keep."""
 
 from dataclasses import dataclass
+from typing import TypeVar
 
 from torch import Tensor
+
+Positions = TypeVar("Positions", int, Tensor)  # one position or many; what is told of them is as many bools
+
+
+@dataclass(frozen=True)
+class EveryStep:
+    """The keys at distances divisible by `step`."""
+
+    step: int
+
+
+@dataclass(frozen=True)
+class BlockTail:
+    """The keys with `k % period >= first`."""
+
+    period: int
+    first: int
+
+
+Thinning = EveryStep | BlockTail
 
 
 @dataclass(frozen=True)
@@ -19,11 +40,11 @@ class Span:
     tail: tuple[int, int] | None = None
 
     @property
-    def thinning(self) -> tuple[int, ...]:
-        """What thins the span: () nothing, (step,) or (period, first)."""
+    def thinning(self) -> Thinning | None:
+        """Which keys of the span are left (None: all)."""
         if self.tail is not None:
-            return self.tail
-        return (self.step,) if self.step > 1 else ()
+            return BlockTail(*self.tail)
+        return EveryStep(self.step) if self.step > 1 else None
 
 
 @dataclass(frozen=True)
