@@ -1,4 +1,4 @@
-"""Decoders between generations: lent to one at a time, kept unless something failed, gone with their model."""
+"""Decoders between generations: lent to one at a time, kept unless something failed, gone with the model."""
 
 import gc
 from concurrent.futures import ThreadPoolExecutor

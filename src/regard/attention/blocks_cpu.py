@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.function import FunctionCtx
 from torch.nn.functional import pad
 
 from regard.attention.bias import DistanceBias
@@ -74,9 +74,17 @@ def attend(problem: Problem, plan: BlockPlan) -> Tensor:
     return out.reshape(B, H, N, -1)
 
 
+class _Saved(FunctionCtx):
+    """What the forward pass leaves for the backward pass."""
+
+    saved_tensors: tuple[Tensor, ...]
+    plan: BlockPlan
+    scale: float
+
+
 class _Blocks(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, plan: BlockPlan, scale: float) -> Tensor:
+    def forward(ctx: _Saved, q: Tensor, k: Tensor, v: Tensor, plan: BlockPlan, scale: float) -> Tensor:
         width, N, E = max(q.shape[-1], v.shape[-1]), q.shape[2], v.shape[-1]  # the kernel wants one width
         queries = _tiles(q, plan.tile, 0, -N % plan.tile, width)  # Z R n tile W
         keys, values = (_tiles(x, plan.tile, plan.before, plan.after, width) for x in (k, v))
@@ -99,9 +107,9 @@ class _Blocks(torch.autograd.Function):
         return out.flatten(2, 3)[:, :, :N, :E]
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: _Saved, *grads: Tensor) -> tuple[Tensor | None, ...]:
         q, k, v, out, *normalisers = ctx.saved_tensors
-        plan: BlockPlan = ctx.plan
+        plan = ctx.plan
         width, N, M = out.shape[-1], q.shape[2], k.shape[1]
         queries = _tiles(q, plan.tile, 0, -N % plan.tile, width)
         keys, values = (_tiles(x, plan.tile, plan.before, plan.after, width) for x in (k, v))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from importlib import import_module
-from typing import Any
+from typing import Any, Protocol, cast
 
 import torch
 from torch import Tensor
@@ -27,12 +26,21 @@ class Choice:
     impl: str
     why: str
 
-    def as_dict(self) -> dict[str, Any]:
-        """For machines."""
+    def as_dict(self) -> dict[str, str]:
+        """The name and the reason, as `--json` prints them."""
         return asdict(self)
 
 
-# Each backend's module has `attend(problem)` and may have `refuses(problem)`, the reason why it cannot.
+class Backend(Protocol):
+    """What the module of a backend has."""
+
+    def refuses(self, problem: Problem) -> str | None:
+        """Why it cannot take the problem, or None."""
+
+    def attend(self, problem: Problem) -> Tensor:
+        """The output of a problem that it does not refuse."""
+
+
 BACKENDS = {
     "reference": "the definition; any device and dtype, weights and dropout; time and memory N·M",
     "sdpa": "torch's fused kernels; patterns other than full and causal go through a dense mask",
@@ -57,7 +65,7 @@ def attend(  # noqa: PLR0913 - the signature is the public contract
     impl: str = "auto",
     return_weights: bool = False,
     generator: torch.Generator | None = None,
-) -> Any:
+) -> Any:  # the output, or (output, weights)
     """Attention of query (B,H,N,D) over key (B,G,M,D) and value (B,G,M,E): (B,H,N,E).
 
     A pair counts where the pattern allows it and, with `segments` (B,M), both positions carry the same
@@ -84,9 +92,8 @@ def attend(  # noqa: PLR0913 - the signature is the public contract
         raise ValueError(f"impl={impl!r} never makes the weights; impl='reference' returns them")
     if dropout:
         raise ValueError(f"impl={impl!r} has no dropout on weights, got {dropout=}; impl='reference' has")
-    backend: Any = import_module(f"regard.attention.{MODULES.get(impl, impl)}")
-    refuses: Callable[[Problem], str | None] | None = getattr(backend, "refuses", None)
-    if refuses is not None and (why := refuses(problem)) is not None:
+    backend = cast(Backend, import_module(f"regard.attention.{MODULES.get(impl, impl)}"))
+    if (why := backend.refuses(problem)) is not None:
         raise ValueError(f"impl={impl!r} cannot: {why}")
     return backend.attend(problem)
 

@@ -6,10 +6,10 @@ calls the forward, saves nothing but a, b and c, and can be differentiated again
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.function import FunctionCtx
 from torch.nn.functional import pad
 
 from regard.attention.linear_reference import State, accumulator, reciprocal
@@ -84,17 +84,24 @@ def _mix(a: Tensor, b: Tensor, c: Tensor, start: Tensor, over: SumRange) -> tupl
     return out, total.to(start.dtype)
 
 
+class _Saved(FunctionCtx):
+    """What the forward pass leaves for the backward pass."""
+
+    saved_tensors: tuple[Tensor, ...]
+    over: SumRange
+
+
 class _Mix(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, a: Tensor, b: Tensor, c: Tensor, start: Tensor, over: SumRange
+        ctx: _Saved, a: Tensor, b: Tensor, c: Tensor, start: Tensor, over: SumRange
     ) -> tuple[Tensor, Tensor]:
         ctx.save_for_backward(a, b, c, start)
         ctx.over = over
         return _mix(a, b, c, start, over)
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, None]:
+    def backward(ctx: _Saved, *grads: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, None]:
         a, b, c, start = ctx.saved_tensors
         out, end = grads
         da, _ = mix(out, c, b, start.mT, ctx.over)

@@ -3,12 +3,11 @@
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import torch
 import triton
 from torch import Tensor
-from torch.autograd.function import once_differentiable
+from torch.autograd.function import FunctionCtx, once_differentiable
 from torch.nn.functional import pad
 
 from regard.attention import linear_kernels as ahead
@@ -98,7 +97,7 @@ class LaunchPlan:
         return DP * EP + DP + 4
 
     @cached_property
-    def constants(self) -> dict[str, Any]:
+    def constants(self) -> dict[str, int | str]:
         """The compile-time constants that every walking kernel takes."""
         DP, EP = self.padded
         widths = {"D": self.D, "E": self.E, "DP": DP, "EP": EP, "STRIDE": self.stride}
@@ -139,10 +138,18 @@ def rows_first(x: Tensor) -> Tensor:
     return x if x.stride(-1) == 1 or x.shape[-1] == 1 else x.contiguous()
 
 
+class _Saved(FunctionCtx):
+    """What the forward pass leaves for the backward pass."""
+
+    saved_tensors: tuple[Tensor, ...]
+    needs_input_grad: tuple[bool, ...]
+    plan: LaunchPlan
+
+
 class _Linear(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any,
+        ctx: _Saved,
         q: Tensor,
         k: Tensor,
         v: Tensor,
@@ -167,7 +174,7 @@ class _Linear(torch.autograd.Function):
             *q.stride()[:3], *k.stride()[:3], *v.stride()[:3], plan.N, plan.H, plan.G, plan.span,
             **plan.constants, **flags, **plan.tuning.forward.launch(),
         )  # fmt: skip
-        ctx.save_for_backward(q, k, v, table, inverse, segments)
+        ctx.save_for_backward(q, k, v, table, inverse, segments)  # type: ignore[arg-type]
         ctx.plan = plan
         ctx.set_materialize_grads(False)
         ctx.mark_non_differentiable(inverse, doubt)
@@ -175,9 +182,9 @@ class _Linear(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
+    def backward(ctx: _Saved, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
         q, k, v, table, inverse, segments = ctx.saved_tensors
-        plan: LaunchPlan = ctx.plan
+        plan = ctx.plan
         # Only the state may have been used.
         grad = q.new_zeros(*q.shape[:3], plan.E) if grads[0] is None else rows_first(grads[0])
         constants = plan.constants | {"SEGMENTS": segments is not None}
@@ -233,7 +240,7 @@ def linear_triton(  # noqa: PLR0913  a `LinearImpl` with what the kernels take i
     plan = LaunchPlan(B, H, G, N, D, E, feature, check, tuning)
     start = None if state is None or reach is None else plan.row(state, reach)
     segments = None if segments is None else segments.contiguous()
-    there: AbstractContextManager[Any] = torch.cuda.device(q.device) if q.is_cuda else nullcontext()
+    there: AbstractContextManager[object] = torch.cuda.device(q.device) if q.is_cuda else nullcontext()
     with there:
         out, end, inverse, doubt = _Linear.apply(q, k, v, start, segments, plan)
     doubtful = check and bool(doubt.item())

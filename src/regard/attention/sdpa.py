@@ -9,6 +9,11 @@ from regard.attention.reference import dense_bias
 from regard.pattern import Causal, Full
 
 
+def refuses(problem: Problem) -> str | None:
+    """It takes every problem."""
+    return None
+
+
 def attend(problem: Problem) -> Tensor:
     """The output of torch's kernel for the problem."""
     q, k, v = problem.query, problem.key, problem.value

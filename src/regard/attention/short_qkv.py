@@ -6,10 +6,9 @@ laying heads out, adding three gradients up again. Here a head is one tile and n
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor
+from torch.autograd.function import FunctionCtx
 
 from regard.attention.bands import Band, band_of
 from regard.attention.triton_tiles import LOG2E, interpreted
@@ -108,7 +107,7 @@ def _tile(n: int) -> tuple[int, int]:
 
 def _options(
     N: int, D: int, heads: int, every: int, causal: bool, back: int, window: int, *, backward: bool
-) -> dict[str, Any]:
+) -> dict[str, int]:
     size, rest = _tile(N)
     return {
         "H": heads,
@@ -125,22 +124,32 @@ def _options(
 
 
 @_forward.register_fake
-def _(qkv: Tensor, heads: int, *rest: Any) -> Tensor:
+def _(qkv: Tensor, heads: int, *rest: float) -> Tensor:
     B, N, _, D = qkv.shape
     return qkv.new_empty(B, N, heads, D)
 
 
 @_backward.register_fake
-def _(grad: Tensor, qkv: Tensor, *rest: Any) -> Tensor:
+def _(grad: Tensor, qkv: Tensor, *rest: float) -> Tensor:
     return qkv.new_empty(qkv.shape)
 
 
-def _remember(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+Inputs = tuple[Tensor, int, float, bool, int, int]
+
+
+class _Saved(FunctionCtx):
+    """What the forward pass leaves for the backward pass."""
+
+    saved_tensors: tuple[Tensor, ...]
+    rest: tuple[float, ...]
+
+
+def _remember(ctx: _Saved, inputs: Inputs, output: Tensor) -> None:
     ctx.save_for_backward(inputs[0])
     ctx.rest = inputs[1:]
 
 
-def _gradient(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+def _gradient(ctx: _Saved, grad: Tensor) -> tuple[Tensor | None, ...]:
     found = torch.ops.regard.attend_qkv_backward(grad, *ctx.saved_tensors, *ctx.rest)
     return found, None, None, None, None, None
 

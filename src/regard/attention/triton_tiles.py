@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import log2
-from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.function import FunctionCtx
 
 from regard.attention.bands import Band, bands_of
 from regard.attention.bias import DistanceBias
@@ -209,16 +209,24 @@ def backward(
     return dq, dk, dv
 
 
+class _Saved(FunctionCtx):
+    """What the forward pass leaves for the backward pass."""
+
+    saved_tensors: tuple[Tensor, ...]
+    work: Work
+    tilings: Tilings
+
+
 class _Tiles(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, work: Work, tilings: Tilings) -> Tensor:
+    def forward(ctx: _Saved, q: Tensor, k: Tensor, v: Tensor, work: Work, tilings: Tilings) -> Tensor:
         out, lse = forward(q, k, v, work, tilings)
         ctx.save_for_backward(q, k, v, out, lse)
         ctx.work, ctx.tilings = work, tilings
         return out
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: _Saved, *grads: Tensor) -> tuple[Tensor | None, ...]:
         q, k, v, out, lse = ctx.saved_tensors
         found = backward(grads[0], q, k, v, out, lse, ctx.work, ctx.tilings)
         if torch.is_grad_enabled():
@@ -230,11 +238,11 @@ class _Final(torch.autograd.Function):
     """A gradient that hangs on what it was made from, so that differentiating it is an error and not zero."""
 
     @staticmethod
-    def forward(ctx: Any, gradient: Tensor, *origin: Tensor) -> Tensor:
+    def forward(ctx: FunctionCtx, gradient: Tensor, *origin: Tensor) -> Tensor:
         return gradient.view_as(gradient)
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: FunctionCtx, *grads: Tensor) -> tuple[Tensor | None, ...]:
         raise RuntimeError("impl='triton' has no second derivative; impl='reference' has")
 
 
@@ -305,17 +313,17 @@ class _Launch:
             lists.partial_masks, self.work.lists.masks,
         ]  # fmt: skip
 
-    def by_key(self, dk: Tensor, dv: Tensor) -> tuple[list[Any], list[Tensor]]:
+    def by_key(self, dk: Tensor, dv: Tensor) -> tuple[list[Tensor | int], list[Tensor]]:
         """(the lists of query tiles, the float32 sheets in which pieces of one key tile add up)."""
         if self.work.lists is None:
-            return [self.none] * 7 + [0], []
+            return [*[self.none] * 7, 0], []
         lists, slots = self.work.lists, len(self.work.lists.shared)
         sheets = [
             torch.zeros(*x.shape[:2], slots, lists.size, x.shape[3], dtype=torch.float32, device=x.device)
             for x in (dk, dv)
         ]
         by_key = lists.by_key
-        kernel = [
+        kernel: list[Tensor | int] = [
             lists.pieces, by_key.full_columns, sheets[0], by_key.partial_columns, by_key.partial_masks,
             lists.masks, sheets[1], slots,
         ]  # fmt: skip

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import linear, scaled_dot_product_attention
 
 from regard.attention import DistanceBias, attend, short_qkv
 from regard.errors import check_int
@@ -88,6 +89,16 @@ class Attention(nn.Module):
             seen = CachedKeys(k, v, segments, None) if cache is None else cache.extend(k, v, segments)
             out = _mix(q, seen, self.pattern, self.bias, trace)
         return self.out(out.transpose(1, 2).flatten(2))  # B H N D -> B N H·D
+
+    def first_row(self, x: Tensor) -> Tensor:
+        """Row 0 (B,1,C) of full attention over tokens (B,N,C): one query for all keys."""
+        wide = self.heads * self.head_width
+        weight, bias = self.qkv.weight, self.qkv.bias
+        q = linear(x[:, :1], weight[:wide], bias[:wide])
+        k, v = linear(x, weight[wide:], bias[wide:]).chunk(2, dim=-1)
+        q, k, v = (y.unflatten(-1, (-1, self.head_width)).transpose(1, 2) for y in (q, k, v))  # B H N D
+        out = scaled_dot_product_attention(q, k, v, enable_gqa=self.heads != self.kv_heads)
+        return self.out(out.transpose(1, 2).flatten(2))
 
 
 def _mix(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -150,7 +149,7 @@ class Cache:
     """
 
     def __init__(self, patterns: Sequence[Pattern], capacity: int) -> None:
-        self.layers: list[Any] = [  # of LayerCache and LinearCache
+        self.layers: list[LayerCache | LinearCache] = [
             LinearCache(capacity) if isinstance(pattern, Linear) else LayerCache(pattern, capacity)
             for pattern in patterns
         ]

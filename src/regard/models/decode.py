@@ -126,9 +126,10 @@ class Decoder:
             x = model.features(torch.stack([prompts[b] for b in which]), segments=part, cache=cache)
             logits.append((rows, model.logits(x[:, -1])))
             for layer, past in zip(cache.layers, self.past, strict=True):
-                parts = layer.state if not isinstance(layer, LayerCache) else (layer.key, layer.value)
+                parts = (layer.key, layer.value) if isinstance(layer, LayerCache) else layer.state
                 assert parts is not None
                 for mine, found in zip(past, parts, strict=True):
+                    assert found is not None
                     mine[rows] = found
                 if isinstance(layer, LayerCache) and segments is not None:
                     kept = self.places[layer.pattern].segments
@@ -200,7 +201,7 @@ class Decoder:
         else:
             place.filled = layout.size
         if layout.table is None:
-            place.slot = layout.slot(self.at if self.together is None else self.together)
+            place.slot = layout.slot(self.at) if self.together is None else layout.slot(self.together)
         held = None
         bias = self.blocks[0].attention.bias
         if not (shown and self.together is not None) or bias is not None or layout.table is not None:

@@ -7,10 +7,10 @@ way back. That is 2⌈log2 T⌉ products in sequence, and twice the multiplicati
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.function import FunctionCtx
 
 from regard.recurrence.checks import Sides, autocast_dtype, check_alike
 
@@ -46,17 +46,23 @@ def linear_rnn(x: Tensor, W_x: Tensor, W_h: Tensor, h0: Tensor | None = None) ->
         return _Scan.apply(inputs, W_h).transpose(0, 1).to(given)
 
 
+class _Saved(FunctionCtx):
+    """What the forward pass leaves for the backward pass."""
+
+    saved_tensors: tuple[Tensor, ...]
+
+
 class _Scan(torch.autograd.Function):
     """u (T, B, h), W → h_t = W h_{t−1} + u_t; its own backward, in reverse and with Wᵀ."""
 
     @staticmethod
-    def forward(ctx: Any, u: Tensor, W: Tensor) -> Tensor:
+    def forward(ctx: _Saved, u: Tensor, W: Tensor) -> Tensor:
         states = _scan(u, _powers(W, len(u).bit_length() - 1))
         ctx.save_for_backward(states, W)
         return states
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor]:
+    def backward(ctx: _Saved, *grads: Tensor) -> tuple[Tensor, Tensor]:
         states, W = ctx.saved_tensors
         delta = _Scan.apply(grads[0].flip(0), W.T).flip(0)
         return delta, delta[1:].flatten(0, 1).T @ states[:-1].flatten(0, 1)

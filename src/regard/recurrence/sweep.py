@@ -6,11 +6,11 @@ nothing but the hidden states is kept for the backward and nothing but one more 
 """
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
+from torch.autograd.function import FunctionCtx, once_differentiable
 from torch.nn.functional import linear
 
 
@@ -33,12 +33,20 @@ class SweepPlan:
     walker: Walker
 
 
+class _Saved(FunctionCtx):
+    """What the forward pass leaves for the backward pass."""
+
+    saved_tensors: tuple[Tensor, ...]
+    needs_input_grad: tuple[bool, ...]
+    plan: SweepPlan
+
+
 class Sweep(torch.autograd.Function):
     """x, W_in, W_left, W_top, b → hidden states; the axes that the plan flips run backwards."""
 
     @staticmethod
     def forward(
-        ctx: Any,
+        ctx: _Saved,
         x: Tensor,
         W_in: Tensor,
         W_left: Tensor,
@@ -62,7 +70,7 @@ class Sweep(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: _Saved, *grads: Tensor) -> tuple[Tensor | None, ...]:
         """Walk back, then take the gradients of inputs and weights as products over all cells."""
         x, W_in, W_left, W_top, hidden = ctx.saved_tensors
         plan, needs = ctx.plan, ctx.needs_input_grad

@@ -1,15 +1,20 @@
 """A matrix for people: in the terminal, in LaTeX and as a picture."""
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from torch import Tensor
+
+if TYPE_CHECKING:
+    import sympy
 
 # Colours that stay apart for readers who confuse red and green, and under black text.
 PALETTE = ("#8ecae6", "#ffb703", "#a7c957", "#f4a6c0", "#cdb4db", "#fb8500", "#90e0c5", "#e9d8a6", "#b5b5d8")
 CELL = 26
 
 
-def draw_matrix(matrix: Any) -> str:
+def draw_matrix(matrix: Tensor | sympy.MatrixBase) -> str:
     """The matrix as aligned text; a zero is a dot.
 
     >>> from regard.sharing import conv_matrix
@@ -27,7 +32,7 @@ def draw_matrix(matrix: Any) -> str:
     return "\n".join(" ".join(f"{entry:>{width}}" for entry in row) for row in rows)
 
 
-def latex_matrix(matrix: Any) -> str:
+def latex_matrix(matrix: Tensor | sympy.MatrixBase) -> str:
     r"""The matrix as LaTeX, which needs no package and has no limit on columns.
 
     >>> from regard.sharing import conv_matrix
@@ -43,7 +48,7 @@ def latex_matrix(matrix: Any) -> str:
     return f"\\left(\\begin{{array}}{{{columns}}}\n{body}\n\\end{{array}}\\right)"
 
 
-def svg_matrix(matrix: Any) -> str:
+def svg_matrix(matrix: Tensor | sympy.MatrixBase) -> str:
     """The matrix as an SVG picture: equal entries have equal colours, zeros none.
 
     >>> from regard.sharing import conv_matrix
@@ -55,7 +60,7 @@ def svg_matrix(matrix: Any) -> str:
     return svg_page(len(rows[0]) * CELL, len(rows) * CELL, body)
 
 
-def cells(matrix: Any, *, latex: bool = False) -> list[list[str]]:
+def cells(matrix: Tensor | sympy.MatrixBase, *, latex: bool = False) -> list[list[str]]:
     """The entries of a tensor (dense or CSR) or of a sympy matrix as text."""
     if isinstance(matrix, Tensor):
         if matrix.dim() != 2:
