@@ -74,7 +74,7 @@ def attend(problem: Problem, plan: BlockPlan) -> Tensor:
     return out.reshape(B, H, N, -1)
 
 
-class _Saved(FunctionCtx):
+class _SavedBlocks(FunctionCtx):
     """What the forward pass leaves for the backward pass."""
 
     saved_tensors: tuple[Tensor, ...]
@@ -84,7 +84,7 @@ class _Saved(FunctionCtx):
 
 class _Blocks(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: _Saved, q: Tensor, k: Tensor, v: Tensor, plan: BlockPlan, scale: float) -> Tensor:
+    def forward(ctx: _SavedBlocks, q: Tensor, k: Tensor, v: Tensor, plan: BlockPlan, scale: float) -> Tensor:
         width, N, E = max(q.shape[-1], v.shape[-1]), q.shape[2], v.shape[-1]  # the kernel wants one width
         queries = _tiles(q, plan.tile, 0, -N % plan.tile, width)  # Z R n tile W
         keys, values = (_tiles(x, plan.tile, plan.before, plan.after, width) for x in (k, v))
@@ -107,7 +107,7 @@ class _Blocks(torch.autograd.Function):
         return out.flatten(2, 3)[:, :, :N, :E]
 
     @staticmethod
-    def backward(ctx: _Saved, *grads: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: _SavedBlocks, *grads: Tensor) -> tuple[Tensor | None, ...]:
         q, k, v, out, *normalisers = ctx.saved_tensors
         plan = ctx.plan
         width, N, M = out.shape[-1], q.shape[2], k.shape[1]

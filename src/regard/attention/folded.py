@@ -30,7 +30,7 @@ def refuses(problem: Problem) -> str | None:
 
 def attend(problem: Problem) -> Tensor:
     """The output, from one call on the folded batch and one on what is left over."""
-    if 0 in (problem.query.numel(), problem.key.numel(), problem.value.numel()):
+    if problem.empty:
         return attend_short(problem)
     band = band_of(problem.pattern)
     assert band is not None

@@ -39,7 +39,7 @@ class Group:
 def attend(problem: Problem) -> Tensor:
     """The output, in time and memory that follow the tiles that hold anything."""
     _, _, _, N, M = problem.sizes
-    if 0 in (problem.query.numel(), problem.key.numel(), problem.value.numel()):
+    if problem.empty:
         return sdpa.attend(problem)
     if problem.plain:
         heads = problem.sizes[1] // problem.sizes[2]
@@ -54,13 +54,7 @@ def groups(pattern: Pattern, n: int, m: int) -> tuple[Group, ...]:
     """The query tiles sorted by how many key tiles they need, cut where that number grows by an eighth."""
     tiles = pattern.tiles(n, m, TILE)
     count = -(-n // TILE)
-    row = torch.cat(
-        [
-            torch.repeat_interleave(torch.arange(count), o.diff())
-            for o in (tiles.full_offsets, tiles.partial_offsets)
-        ]
-    )
-    column = torch.cat([tiles.full_columns, tiles.partial_columns]).long()
+    row, column = (torch.cat(both) for both in zip(tiles.full_at, tiles.partial_at, strict=True))
     order = torch.argsort(row * tiles.shape[1] + column)
     row, column = row[order], column[order]
     needs = torch.bincount(row, minlength=count)

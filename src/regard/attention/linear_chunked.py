@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.autograd.function import FunctionCtx
 from torch.nn.functional import pad
 
-from regard.attention.linear_reference import State, accumulator, reciprocal
+from regard.attention.linear_reference import Found, LinearProblem, State, accumulator, reciprocal
 
 SLAB = 1 << 18  # scores alive at a time: one megabyte of float32, so that they stay in cache
 STRETCH = 1 << 20  # numbers in the queries of one stretch of a long sequence
@@ -84,7 +84,7 @@ def _mix(a: Tensor, b: Tensor, c: Tensor, start: Tensor, over: SumRange) -> tupl
     return out, total.to(start.dtype)
 
 
-class _Saved(FunctionCtx):
+class _SavedMix(FunctionCtx):
     """What the forward pass leaves for the backward pass."""
 
     saved_tensors: tuple[Tensor, ...]
@@ -94,14 +94,14 @@ class _Saved(FunctionCtx):
 class _Mix(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: _Saved, a: Tensor, b: Tensor, c: Tensor, start: Tensor, over: SumRange
+        ctx: _SavedMix, a: Tensor, b: Tensor, c: Tensor, start: Tensor, over: SumRange
     ) -> tuple[Tensor, Tensor]:
         ctx.save_for_backward(a, b, c, start)
         ctx.over = over
         return _mix(a, b, c, start, over)
 
     @staticmethod
-    def backward(ctx: _Saved, *grads: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, None]:
+    def backward(ctx: _SavedMix, *grads: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, None]:
         a, b, c, start = ctx.saved_tensors
         out, end = grads
         da, _ = mix(out, c, b, start.mT, ctx.over)
@@ -151,13 +151,13 @@ def absorb(k: Tensor, v: Tensor, state: State | None, dtype: torch.dtype) -> Sta
     return (sums, keys) if state is None else (state[0] + sums, state[1] + keys)
 
 
-def linear_chunked(
-    q: Tensor, k: Tensor, v: Tensor, causal: bool, segments: Tensor | None, state: State | None
-) -> tuple[Tensor, Tensor, State]:
+def linear_chunked(problem: LinearProblem) -> Found:
     """The same three results as `linear_reference`, in time and memory that grow with N.
 
     Segmented calls have as many queries as keys, and equal segments are adjacent.
     """
+    q, k, v, causal = problem.query, problem.key, problem.value, problem.causal
+    segments, state = problem.segments, problem.state
     work, kept = working_type(q, k, v), accumulator(q.dtype)
     if segments is not None:
         q, k, v = (x.masked_fill(segments[:, None, :, None] < 0, 0.0) for x in (q, k, v))

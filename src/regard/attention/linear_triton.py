@@ -14,13 +14,13 @@ from regard.attention import linear_kernels as ahead
 from regard.attention import linear_kernels_back as back
 from regard.attention.linear_chunked import absorb
 from regard.attention.linear_features import FEATURES
-from regard.attention.linear_reference import State, reciprocal
+from regard.attention.linear_reference import Found, LinearProblem, State, reciprocal
 
 INTERPRETED = not isinstance(ahead.scan, triton.JITFunction)  # TRITON_INTERPRET=1: the kernels run on a CPU
 
 
 @dataclass(frozen=True)
-class LaunchTile:
+class Tile:
     """How one kernel is cut: positions per block, warps per program, blocks in flight."""
 
     block: int
@@ -38,21 +38,21 @@ class LaunchTile:
 class Tuning:
     """The cut of every kernel, and how many programs to aim at over batch, heads and parts."""
 
-    totals: LaunchTile
-    forward: LaunchTile
-    queries: LaunchTile
-    keys: LaunchTile
+    totals: Tile
+    forward: Tile
+    queries: Tile
+    keys: Tile
     programs: int = 1024
 
     @classmethod
     def of(cls, dtype: torch.dtype, width: int) -> "Tuning":
         """The default for a type and the larger of the two head widths."""
         if dtype == torch.float32:  # exact products take registers instead of tensor cores
-            tile = LaunchTile(16, 4, 1)
+            tile = Tile(16, 4, 1)
             return cls(tile, tile, tile, tile)
         if width > 64:  # the sum alone fills half the registers of four warps
-            return cls(LaunchTile(64, 8, 3), LaunchTile(64, 8, 2), LaunchTile(32, 8, 2), LaunchTile(32, 8, 2))
-        return cls(LaunchTile(64, 4, 3), LaunchTile(64, 4, 2), LaunchTile(64, 4, 2), LaunchTile(64, 4, 2))
+            return cls(Tile(64, 8, 3), Tile(64, 8, 2), Tile(32, 8, 2), Tile(32, 8, 2))
+        return cls(Tile(64, 4, 3), Tile(64, 4, 2), Tile(64, 4, 2), Tile(64, 4, 2))
 
     def span(self, length: int, heads: int) -> int:
         """Positions per part: a multiple of every block, and at most 255 parts (the scan is one tile)."""
@@ -138,7 +138,7 @@ def rows_first(x: Tensor) -> Tensor:
     return x if x.stride(-1) == 1 or x.shape[-1] == 1 else x.contiguous()
 
 
-class _Saved(FunctionCtx):
+class _SavedWalk(FunctionCtx):
     """What the forward pass leaves for the backward pass."""
 
     saved_tensors: tuple[Tensor, ...]
@@ -149,7 +149,7 @@ class _Saved(FunctionCtx):
 class _Linear(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: _Saved,
+        ctx: _SavedWalk,
         q: Tensor,
         k: Tensor,
         v: Tensor,
@@ -182,7 +182,7 @@ class _Linear(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: _Saved, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
+    def backward(ctx: _SavedWalk, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
         q, k, v, table, inverse, segments = ctx.saved_tensors
         plan = ctx.plan
         # Only the state may have been used.
@@ -209,23 +209,15 @@ class _Linear(torch.autograd.Function):
         return dq, dk, dv, start if ctx.needs_input_grad[3] else None, None, None
 
 
-def linear_triton(  # noqa: PLR0913  a `LinearImpl` with what the kernels take in
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    causal: bool,
-    segments: Tensor | None,
-    state: State | None,
-    *,
-    feature: str = "identity",
-    check: bool = True,
-    tuning: Tuning | None = None,
-) -> tuple[Tensor, Tensor | None, State]:
+def linear_triton(
+    problem: LinearProblem, *, feature: str = "identity", check: bool = True, tuning: Tuning | None = None
+) -> Found:
     """The same results as `linear_reference`, for causal calls; q and k are given before their feature.
 
     The denominators come back only if `check` and one of them may be unsafe; asking waits for the device.
     """
-    assert causal
+    assert problem.causal
+    q, k, v, segments, state = problem.query, problem.key, problem.value, problem.segments, problem.state
     reach = None if state is None else torch.linalg.vector_norm(state[1].detach(), dim=-1)
     earlier = k.shape[2] - q.shape[2]
     if earlier > 0:  # keys before the first query are nothing but a state

@@ -137,19 +137,19 @@ def _(grad: Tensor, qkv: Tensor, *rest: float) -> Tensor:
 Inputs = tuple[Tensor, int, float, bool, int, int]
 
 
-class _Saved(FunctionCtx):
+class _SavedProjection(FunctionCtx):
     """What the forward pass leaves for the backward pass."""
 
     saved_tensors: tuple[Tensor, ...]
     rest: tuple[float, ...]
 
 
-def _remember(ctx: _Saved, inputs: Inputs, output: Tensor) -> None:
+def _remember(ctx: _SavedProjection, inputs: Inputs, output: Tensor) -> None:
     ctx.save_for_backward(inputs[0])
     ctx.rest = inputs[1:]
 
 
-def _gradient(ctx: _Saved, grad: Tensor) -> tuple[Tensor | None, ...]:
+def _gradient(ctx: _SavedProjection, grad: Tensor) -> tuple[Tensor | None, ...]:
     found = torch.ops.regard.attend_qkv_backward(grad, *ctx.saved_tensors, *ctx.rest)
     return found, None, None, None, None, None
 

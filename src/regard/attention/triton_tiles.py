@@ -33,7 +33,7 @@ def refuses(problem: Problem) -> str | None:
         return f"they know widths up to {WIDEST}, got D={query.shape[3]}, E={value.shape[3]}"
     if isinstance(problem.bias, Tensor):
         return "a bias tensor is n×m; they take a DistanceBias"
-    if 0 in (query.numel(), problem.key.numel(), value.numel()):
+    if problem.empty:
         return "there is nothing to compute"
     return None
 
@@ -136,8 +136,7 @@ def prepare(problem: Problem) -> Work:
 
 @lru_cache(maxsize=64)
 def _document_numbers(documents: Documents, m: int, device: torch.device) -> Tensor:
-    numbers = torch.repeat_interleave(torch.arange(len(documents.lengths)), torch.tensor(documents.lengths))
-    return numbers[:m].int().to(device)
+    return documents.numbers()[:m].int().to(device)
 
 
 def segment_bounds(segments: Tensor, rows: int, cols: int, n: int, by_key: bool) -> Tensor:
@@ -209,7 +208,7 @@ def backward(
     return dq, dk, dv
 
 
-class _Saved(FunctionCtx):
+class _SavedTiles(FunctionCtx):
     """What the forward pass leaves for the backward pass."""
 
     saved_tensors: tuple[Tensor, ...]
@@ -219,14 +218,14 @@ class _Saved(FunctionCtx):
 
 class _Tiles(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: _Saved, q: Tensor, k: Tensor, v: Tensor, work: Work, tilings: Tilings) -> Tensor:
+    def forward(ctx: _SavedTiles, q: Tensor, k: Tensor, v: Tensor, work: Work, tilings: Tilings) -> Tensor:
         out, lse = forward(q, k, v, work, tilings)
         ctx.save_for_backward(q, k, v, out, lse)
         ctx.work, ctx.tilings = work, tilings
         return out
 
     @staticmethod
-    def backward(ctx: _Saved, *grads: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: _SavedTiles, *grads: Tensor) -> tuple[Tensor | None, ...]:
         q, k, v, out, lse = ctx.saved_tensors
         found = backward(grads[0], q, k, v, out, lse, ctx.work, ctx.tilings)
         if torch.is_grad_enabled():

@@ -124,7 +124,7 @@ def _shapes(
 Inputs = tuple[Tensor, Tensor, Tensor, Tensor | None, str, list[float]]
 
 
-class _Saved(FunctionCtx):
+class _SavedInputs(FunctionCtx):
     """What the forward pass leaves for the backward pass."""
 
     saved_tensors: tuple[Tensor, ...]
@@ -132,13 +132,13 @@ class _Saved(FunctionCtx):
     slopes: list[float]
 
 
-def _remember(ctx: _Saved, inputs: Inputs, output: tuple[Tensor, Tensor]) -> None:
+def _remember(ctx: _SavedInputs, inputs: Inputs, output: tuple[Tensor, Tensor]) -> None:
     query, key, value, segments, ctx.pattern, ctx.slopes = inputs
     ctx.save_for_backward(*output, query, key, value, segments)  # type: ignore[arg-type]
     ctx.set_materialize_grads(False)
 
 
-def _gradient(ctx: _Saved, grad: Tensor, _: Tensor | None) -> tuple[Tensor | None, ...]:
+def _gradient(ctx: _SavedInputs, grad: Tensor, _: Tensor | None) -> tuple[Tensor | None, ...]:
     found = torch.ops.regard.attention_by_text_backward(grad, *ctx.saved_tensors, ctx.pattern, ctx.slopes)
     return *found, None, None, None
 

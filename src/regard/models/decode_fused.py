@@ -136,26 +136,14 @@ class FusedDecoder(Decoder):
 
         position = self.config.position
         learned = isinstance(position, Learned)
+        table = self.position.weight if learned and self.position is not None else self.x
         embed_kernel[(self.batch,)](
-            self.token,
-            self.at,
-            self.embed.weight,
-            self.position.weight if learned and self.position is not None else self.x,
-            self.waves,
-            self.x,
-            self.cos,
-            self.sin,
-            self.turns,
-            self.config.width,
-            self.head_width // 2,
-            BLOCK=_power(self.config.width),
-            HALF=_power(max(1, self.head_width // 2)),
-            LEARNED=learned,
-            WAVES=isinstance(position, Sinusoidal),
-            COUNTS=isinstance(position, Natural | Scaled),
-            ROTARY=self.blocks[0].attention.rotary is not None,
-            **self.early,
-        )
+            self.token, self.at, self.embed.weight, table, self.waves, self.x, self.cos, self.sin, self.turns,
+            self.config.width, self.head_width // 2, BLOCK=_power(self.config.width),
+            HALF=_power(max(1, self.head_width // 2)), LEARNED=learned,
+            WAVES=isinstance(position, Sinusoidal), COUNTS=isinstance(position, Natural | Scaled),
+            ROTARY=self.blocks[0].attention.rotary is not None, **self.early,
+        )  # fmt: skip
 
     def _project(
         self,
@@ -175,31 +163,14 @@ class FusedDecoder(Decoder):
         bias = bias_of(layer)
         block = min(WIDEST, _power(width))  # whole, where it fits: then all weights are asked for at once
         each = _rows_per_program(rows, block)
+        none = layer.weight  # is not read
+        gain, shift = (none, none) if norm is None else (norm.weight, norm.bias)
         project_kernel[(-(-rows // each),)](
-            x,
-            layer.weight,
-            layer.weight if bias is None else bias,
-            layer.weight if norm is None else norm.weight,
-            layer.weight if norm is None else norm.bias,
-            y,
-            self.best,
-            self.best_at,
-            rows,
-            width,
-            self.eps,
-            B=self.batch,
-            ROWS=each,
-            BLOCK=block,
-            CHUNKS=-(-width // block),
-            NORM=norm is not None,
-            BIAS=bias is not None,
-            GELU=active,
-            TANH=self.tanh,
-            ADD=add,
-            BEST=best,
-            num_warps=max(1, min(8, each * block // 2048)),
-            **self.early,
-        )
+            x, layer.weight, none if bias is None else bias, gain, shift, y, self.best, self.best_at,
+            rows, width, self.eps, B=self.batch, ROWS=each, BLOCK=block, CHUNKS=-(-width // block),
+            NORM=norm is not None, BIAS=bias is not None, GELU=active, TANH=self.tanh, ADD=add, BEST=best,
+            num_warps=max(1, min(8, each * block // 2048)), **self.early,
+        )  # fmt: skip
 
     def _mix(self, pattern: Pattern, past: tuple[Tensor, Tensor]) -> None:
         from regard.layers.decode_kernels import attend_kernel
@@ -208,34 +179,14 @@ class FusedDecoder(Decoder):
         layout, attention = place.layout, self.blocks[0].attention
         splits = self.splits[pattern]
         attend_kernel[(self.batch * self.groups, splits)](
-            self.qkv,
-            *past,
-            self.at,
-            self.masks[pattern],
-            self.slopes,
-            self.cos,
-            self.sin,
-            self.mixed,
-            self.part,
-            self.part_ml,
-            self.done,
-            layout.size,
-            layout.first,
+            self.qkv, *past, self.at, self.masks[pattern], self.slopes, self.cos, self.sin, self.mixed,
+            self.part, self.part_ml, self.done, layout.size, layout.first,
             max(1, layout.recent),  # with no ring nothing goes round it
-            self.head_width**-0.5,
-            H=self.heads,
-            G=self.groups,
-            D=self.head_width,
-            WIDE=self.wide,
-            EACH=self.each,
-            SLOTS=self.slots,
-            SPLITS=splits,
-            ROTARY=attention.rotary is not None,
+            self.head_width**-0.5, H=self.heads, G=self.groups, D=self.head_width, WIDE=self.wide,
+            EACH=self.each, SLOTS=self.slots, SPLITS=splits, ROTARY=attention.rotary is not None,
             SLOPES=attention.bias is not None,
-            MASKED=not shows_all_held(pattern) or place.segments is not None,
-            num_warps=4,
-            **self.early,
-        )
+            MASKED=not shows_all_held(pattern) or place.segments is not None, num_warps=4, **self.early,
+        )  # fmt: skip
 
     def _add_norm(self, norm: nn.Module, add: bool = True) -> None:
         from regard.layers.decode_kernels import add_norm_kernel
@@ -243,17 +194,9 @@ class FusedDecoder(Decoder):
         assert isinstance(norm, nn.LayerNorm)
         width = self.config.width
         add_norm_kernel[(self.batch,)](
-            self.x,
-            self.branch,
-            norm.weight,
-            norm.bias,
-            self.normed,
-            width,
-            self.eps,
-            BLOCK=_power(width),
-            ADD=add,
-            num_warps=max(1, min(8, _power(width) // 256)),
-        )
+            self.x, self.branch, norm.weight, norm.bias, self.normed, width, self.eps,
+            BLOCK=_power(width), ADD=add, num_warps=max(1, min(8, _power(width) // 256)),
+        )  # fmt: skip
 
     def _splits(self, place: PatternSlots) -> int:
         # As many programs as there are multiprocessors, but at least a few tiles of slots for each.

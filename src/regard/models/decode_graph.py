@@ -78,22 +78,12 @@ class Recorded:
         from regard.layers.decode_kernels import settle_kernel
 
         settle_kernel[(decoder.batch,)](
-            decoder.best,
-            decoder.best_at,
-            decoder.token,
-            decoder.at,
-            self.ended,
-            self.stops,
-            self.found,
-            self.count,
-            decoder.parts,
-            self.stop_count,
-            ROOM,
+            decoder.best, decoder.best_at, decoder.token, decoder.at, self.ended, self.stops, self.found,
+            self.count, decoder.parts, self.stop_count, ROOM,
             BLOCK=min(4096, 1 << (decoder.parts - 1).bit_length()),
             STOPS=1 << (self.stop_count - 1).bit_length() if self.stop_count else 0,
-            num_warps=8,
-            **decoder.early,
-        )
+            num_warps=8, **decoder.early,
+        )  # fmt: skip
 
     def record(self) -> None:
         """Compile the kernels by running them, then capture; whatever the cache held is lost.

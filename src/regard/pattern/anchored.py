@@ -145,6 +145,14 @@ class Documents(Atom):
         """The sum of the lengths."""
         return sum(self.lengths)
 
+    def numbers(self) -> Tensor:
+        """The document of each position, int64 (total,).
+
+        >>> Documents(lengths=(1, 3)).numbers().tolist()
+        [0, 1, 1, 1]
+        """
+        return torch.repeat_interleave(torch.arange(len(self.lengths)), torch.tensor(self.lengths))
+
     def _document(self, position: Positions) -> Positions:
         if isinstance(position, Tensor):
             return torch.bucketize(position, self.ends.to(position.device), right=True)

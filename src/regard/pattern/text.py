@@ -31,10 +31,10 @@ def parse(text: str) -> Pattern:
         raise ValueError(f"a pattern's text must be a string, got {type(text).__name__}")
     if len(text) > LONGEST:
         raise ValueError(f"a pattern's text must have at most {LONGEST:,} characters, got {len(text):,}")
-    return _Parser(text).pattern()
+    return _PatternParser(text).pattern()
 
 
-class _Parser:
+class _PatternParser:
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0

@@ -53,25 +53,26 @@ class TileMap:
         """How many tiles are partial."""
         return len(self.partial_columns)
 
+    @property
+    def full_at(self) -> tuple[Tensor, Tensor]:
+        """The row and the column of each full tile, int64."""
+        return _places(self.full_offsets, self.full_columns)
+
+    @property
+    def partial_at(self) -> tuple[Tensor, Tensor]:
+        """The row and the column of each partial tile, int64."""
+        return _places(self.partial_offsets, self.partial_columns)
+
     def cells(self) -> int:
         """The cells of all non-empty tiles: what a tiled kernel computes."""
         height = (self.n - torch.arange(self.shape[0]) * self.size).clamp(max=self.size)
         width = (self.m - torch.arange(self.shape[1]) * self.size).clamp(max=self.size)
-        total = 0
-        for offsets, columns in (
-            (self.full_offsets, self.full_columns),
-            (self.partial_offsets, self.partial_columns),
-        ):
-            row = torch.repeat_interleave(torch.arange(self.shape[0]), offsets.diff())
-            total += int((height[row] * width[columns.long()]).sum())
-        return total
+        return sum(int((height[row] * width[col]).sum()) for row, col in (self.full_at, self.partial_at))
 
     def dense(self) -> Tensor:
         """The state of every tile as an int8 grid: 0 empty, 1 partial, 2 full."""
         out = torch.zeros(self.shape, dtype=torch.int8)
-        rows = torch.arange(self.shape[0])
-        out[torch.repeat_interleave(rows, self.partial_offsets.diff()), self.partial_columns.long()] = PARTIAL
-        out[torch.repeat_interleave(rows, self.full_offsets.diff()), self.full_columns.long()] = FULL
+        out[self.partial_at], out[self.full_at] = PARTIAL, FULL
         return out
 
     def as_dict(self) -> dict[str, object]:
@@ -83,6 +84,10 @@ class TileMap:
             "partial": self.partial,
             "empty": self.shape[0] * self.shape[1] - self.full - self.partial,
         }
+
+
+def _places(offsets: Tensor, columns: Tensor) -> tuple[Tensor, Tensor]:
+    return torch.repeat_interleave(torch.arange(len(offsets) - 1), offsets.diff()), columns.long()
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ class SweepPlan:
     walker: Walker
 
 
-class _Saved(FunctionCtx):
+class _SavedGrid(FunctionCtx):
     """What the forward pass leaves for the backward pass."""
 
     saved_tensors: tuple[Tensor, ...]
@@ -46,7 +46,7 @@ class Sweep(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: _Saved,
+        ctx: _SavedGrid,
         x: Tensor,
         W_in: Tensor,
         W_left: Tensor,
@@ -70,7 +70,7 @@ class Sweep(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: _Saved, *grads: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: _SavedGrid, *grads: Tensor) -> tuple[Tensor | None, ...]:
         """Walk back, then take the gradients of inputs and weights as products over all cells."""
         x, W_in, W_left, W_top, hidden = ctx.saved_tensors
         plan, needs = ctx.plan, ctx.needs_input_grad

@@ -19,7 +19,7 @@ class WeightCounts:
     dense: int
 
     def as_dict(self) -> dict[str, object]:
-        """Plain values, for machines."""
+        """The counts by name, as `--json` prints them."""
         return asdict(self)
 
     def __str__(self) -> str:

@@ -1,20 +1,15 @@
 """A matrix for people: in the terminal, in LaTeX and as a picture."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from typing import Any
 
 from torch import Tensor
-
-if TYPE_CHECKING:
-    import sympy
 
 # Colours that stay apart for readers who confuse red and green, and under black text.
 PALETTE = ("#8ecae6", "#ffb703", "#a7c957", "#f4a6c0", "#cdb4db", "#fb8500", "#90e0c5", "#e9d8a6", "#b5b5d8")
 CELL = 26
 
 
-def draw_matrix(matrix: Tensor | sympy.MatrixBase) -> str:
+def draw_matrix(matrix: Any) -> str:
     """The matrix as aligned text; a zero is a dot.
 
     >>> from regard.sharing import conv_matrix
@@ -32,7 +27,7 @@ def draw_matrix(matrix: Tensor | sympy.MatrixBase) -> str:
     return "\n".join(" ".join(f"{entry:>{width}}" for entry in row) for row in rows)
 
 
-def latex_matrix(matrix: Tensor | sympy.MatrixBase) -> str:
+def latex_matrix(matrix: Any) -> str:
     r"""The matrix as LaTeX, which needs no package and has no limit on columns.
 
     >>> from regard.sharing import conv_matrix
@@ -48,7 +43,7 @@ def latex_matrix(matrix: Tensor | sympy.MatrixBase) -> str:
     return f"\\left(\\begin{{array}}{{{columns}}}\n{body}\n\\end{{array}}\\right)"
 
 
-def svg_matrix(matrix: Tensor | sympy.MatrixBase) -> str:
+def svg_matrix(matrix: Any) -> str:
     """The matrix as an SVG picture: equal entries have equal colours, zeros none.
 
     >>> from regard.sharing import conv_matrix
@@ -60,7 +55,7 @@ def svg_matrix(matrix: Tensor | sympy.MatrixBase) -> str:
     return svg_page(len(rows[0]) * CELL, len(rows) * CELL, body)
 
 
-def cells(matrix: Tensor | sympy.MatrixBase, *, latex: bool = False) -> list[list[str]]:
+def cells(matrix: Any, *, latex: bool = False) -> list[list[str]]:
     """The entries of a tensor (dense or CSR) or of a sympy matrix as text."""
     if isinstance(matrix, Tensor):
         if matrix.dim() != 2:

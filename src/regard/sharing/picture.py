@@ -1,14 +1,17 @@
 """A filter sliding over its input, and beside it the matrix that does the same."""
 
+from collections.abc import Sequence
+from typing import Any
+
 from regard.sharing.drawing import CELL, cells, colours, escape, svg_cells, svg_page
-from regard.sharing.matrix import Names, Size, conv_matrix
+from regard.sharing.matrix import Size, conv_matrix
 from regard.sharing.sizes import output_size, pair
 
 _TITLE = 24
 _GAP = 40
 
 
-def sliding_svg(kernel: Names, n: Size, stride: Size = 1, padding: Size = 0) -> str:
+def sliding_svg(kernel: Sequence[Any], n: Size, stride: Size = 1, padding: Size = 0) -> str:
     """A picture of each window of a 1-D or 2-D kernel of names, and of the matrix with the same colours.
 
     >>> picture = sliding_svg(["k1", "k2", "k3"], 9)
@@ -16,14 +19,14 @@ def sliding_svg(kernel: Names, n: Size, stride: Size = 1, padding: Size = 0) -> 
     (True, 14)
     """
     flat = all(isinstance(name, str) for name in kernel)
-    listed = [kernel] if flat else kernel
-    if not all(isinstance(row, list | tuple) and all(isinstance(x, str) for x in row) for row in listed):
-        raise ValueError(f"kernel must be a list of names, or a list of rows of names, got kernel={kernel!r}")
-    names = [[str(name) for name in row] for row in listed]
     if flat:
+        names = [list(kernel)]
         grid, step, pad = (1, n), (1, stride), (0, padding)
     else:
+        names = [list(row) if isinstance(row, list | tuple) else [None] for row in kernel]
         grid, step, pad = pair("n", n, 1), pair("stride", stride, 1), pair("padding", padding, 0)
+    if not all(isinstance(name, str) for row in names for name in row):
+        raise ValueError(f"kernel must be a list of names, or a list of rows of names, got kernel={kernel!r}")
     matrix = conv_matrix(kernel, n, stride, padding)
     fill = colours(names)
     geometry = _Windows(names, grid, step, pad)  # type: ignore[arg-type]
