@@ -69,7 +69,7 @@ def _tidy(piece: sympy.Expr, n: sympy.Symbol) -> sympy.Expr:
     return piece.factor() if Poly(piece, n).degree() == 2 else piece.expand()
 
 
-def _numbers(atom: Atom) -> dict[str, sympy.Expr]:
+def _numbers(atom: Atom) -> dict[str, sympy.Integer]:
     from sympy import Integer
 
     return {name: Integer(getattr(atom, name)) for name in atom.letters}
