@@ -23,6 +23,7 @@ import triton
 from torch import Tensor
 
 from regard.attention.linear import linear_attend
+from regard.attention.linear_reference import LinearProblem
 from regard.attention.linear_triton import Tile, Tuning, linear_triton
 
 BANDWIDTH = 4.3e9  # bytes per millisecond, the copy rate measured on an H200
@@ -191,7 +192,7 @@ def sweep(n: int, width: int) -> tuple[list[dict[str, Any]], Tuning]:
 
     def timed(tuning: Tuning, forward_only: bool) -> float:
         def run(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-            return linear_triton(q, k, v, True, None, None, check=False, tuning=tuning)[0]
+            return linear_triton(LinearProblem(q, k, v, causal=True), check=False, tuning=tuning)[0]
 
         forward, both = steps(run, xs)
         return median_ms(forward if forward_only else both, repeats=20)

@@ -1,9 +1,7 @@
-import json
-
 import pytest
 
 from regard.cost import price
-from regard.models.huggingface_config import read_config, read_file
+from regard.models.huggingface_config import read_config
 from regard.models.presets import preset
 from regard.pattern import Causal, Strided
 
@@ -98,16 +96,3 @@ def test_what_is_refused(data, message):
     with pytest.raises(ValueError, match=message) as caught:
         read_config(data, "x.json")
     assert "\n" not in str(caught.value)
-
-
-def test_files(tmp_path):
-    (tmp_path / "config.json").write_text(json.dumps(GPT2))
-    assert price(read_file(tmp_path)[0], tokens=4).parameters == 124_439_808
-    (tmp_path / "config.json").write_text("[1]")
-    with pytest.raises(ValueError, match="must hold an object"):
-        read_file(tmp_path)
-    (tmp_path / "config.json").write_text("{")
-    with pytest.raises(ValueError, match="is no JSON"):
-        read_file(tmp_path / "config.json")
-    with pytest.raises(ValueError, match="cannot be read"):
-        read_file(tmp_path / "none.json")

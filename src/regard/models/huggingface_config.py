@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import cast
 
 from regard.layers import Gelu, PostNorm, PreNorm
@@ -39,20 +37,6 @@ def read_config(data: Mapping[str, object], source: str = "config.json") -> tupl
         known = ", ".join(map(str, readers))
         raise ValueError(f"{source}: model_type must be one of {known}, got model_type={family!r}")
     return readers[family](_Keys(data, source))
-
-
-def read_file(path: Path) -> tuple[HasShapes, str]:
-    """The same from a config.json, or from a folder that holds one."""
-    path = path / "config.json" if path.is_dir() else path
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ValueError(f"{path} cannot be read: {error.strerror}") from error
-    except ValueError as error:
-        raise ValueError(f"{path} is no JSON: {error}") from error
-    if not isinstance(data, dict):
-        raise ValueError(f"{path} must hold an object, got a {type(data).__name__}")
-    return read_config(data, str(path))
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from regard.pattern.counting import Counter
+from regard.pattern.counting import RowCounter
 from regard.pattern.summary import Summary, summarise
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def _shades(pattern: Pattern, n: int, m: int, size: int) -> Tensor:
         within = [torch.cat([torch.tensor([0, int(h) - 1]), (spread * h).long()]) for h in height]
     queries = torch.tensor([len(part) for part in within])
     q = torch.cat([part + start for part, start in zip(within, first, strict=True)]) + m - n
-    until = Counter(pattern, m).rows(q.repeat_interleave(len(ends)), ends.repeat(len(q))).view(len(q), -1)
+    until = RowCounter(pattern, m).rows(q.repeat_interleave(len(ends)), ends.repeat(len(q))).view(len(q), -1)
     until = torch.stack([part.sum(0) for part in until.split(queries.tolist())])  # (tile rows, tile columns)
     count = until.diff(dim=1, prepend=torch.zeros(len(first), 1, dtype=torch.long))
     cells = queries[:, None] * ends.diff(prepend=torch.zeros(1, dtype=torch.long))

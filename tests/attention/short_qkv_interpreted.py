@@ -1,10 +1,10 @@
-"""The kernels for short sequences on a CPU, under TRITON_INTERPRET=1; `test_packed.py` runs this file."""
+"""The kernels for short sequences on a CPU, under TRITON_INTERPRET=1; `test_short_qkv.py` runs this file."""
 
 import pytest
 import torch
 
 from regard.attention import attend
-from regard.attention.packed import attend_packed, band_of, refuses
+from regard.attention.short_qkv import attend_qkv, band_in_one_tile, refuses
 from regard.pattern import Blocks, Causal, Full, Pattern, Strided, Windowed
 from tests.attention.matching import distance
 
@@ -24,7 +24,7 @@ CASES: list[tuple[int, int, int, int, Pattern]] = [  # N, H, G, D, pattern
 
 @pytest.mark.parametrize(("n", "heads", "groups", "width", "pattern"), CASES, ids=str)
 @pytest.mark.parametrize("strided", [False, True])
-def test_packed_is_attend(n, heads, groups, width, pattern, strided):
+def test_attend_qkv_is_attend(n, heads, groups, width, pattern, strided):
     every = heads + 2 * groups
     generator = torch.Generator().manual_seed(n)
     x = torch.randn(3, n, every, width, generator=generator).half()
@@ -41,21 +41,21 @@ def test_packed_is_attend(n, heads, groups, width, pattern, strided):
 
     exact, usual = definition(torch.float64), definition(torch.float16)
     y = x.detach().requires_grad_()
-    out = attend_packed(y, heads, band_of(pattern))
+    out = attend_qkv(y, heads, band_in_one_tile(pattern))
     found = out.detach(), torch.autograd.grad(out, y, grad)[0]
     for got, plain, true in zip(found, usual, exact, strict=True):
         assert got.shape == true.shape
         assert distance(got, true) <= 2 * distance(plain, true) + 1e-6 * float(true.norm())
 
 
-def test_packed_is_an_operation():
+def test_attend_qkv_is_an_operation():
     x = torch.randn(2, 9, 6, 16, dtype=torch.float16, requires_grad=True)
     torch.library.opcheck(
-        torch.ops.regard.packed, (x, 2, 0.25, True, -1, -1), test_utils=("test_schema", "test_faketensor")
+        torch.ops.regard.attend_qkv, (x, 2, 0.25, True, -1, -1), test_utils=("test_schema", "test_faketensor")
     )
 
 
-def test_what_packed_refuses():
+def test_what_attend_qkv_refuses():
     x = torch.zeros(1, 9, 6, 16, dtype=torch.float16)
     assert refuses(x, Full()) is None
     assert "float32" in refuses(x.float(), Full())

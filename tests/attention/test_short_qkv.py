@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from regard.attention.packed import refuses
+from regard.attention.short_qkv import refuses
 from regard.pattern import Full
 
 pytest.importorskip("triton")
-CASES = Path(__file__).with_name("packed_interpreted.py")
+CASES = Path(__file__).with_name("short_qkv_interpreted.py")
 
 
 def test_kernels_in_the_interpreter():

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 from torch.nn.functional import gelu, silu
 
-from regard.layers.feedforward import FeedForward
-from regard.models.decode import Decoder
+from regard.layers.feedforward import FeedForward, GatedFeedForward
+from regard.models.decode import Affine, Decoder, bias_of
 
 if TYPE_CHECKING:
     from regard.models.gpt import GPT
@@ -19,7 +19,7 @@ PAYS_FROM = 32  # tokens; packing takes about as long as a dozen steps
 LARGEST = 2**28  # weights in the model: beyond that a copy of them is a burden on memory
 
 
-def no_packing(model: GPT, count: int) -> str | None:
+def no_prepacking(model: GPT, count: int) -> str | None:
     """Why the weights stay as they are for so many tokens, or None."""
     weight = model.embed.weight
     faults = [
@@ -31,7 +31,7 @@ def no_packing(model: GPT, count: int) -> str | None:
     return next((why for wrong, why in faults if wrong), None)
 
 
-class PackedDecoder(Decoder):
+class PrepackedDecoder(Decoder):
     """The decoder whose products read copies of the weights, (in, out) or as oneDNN wants them.
 
     They are made by `fill`, so that every generation sees the weights of its beginning, and dropped by
@@ -40,42 +40,40 @@ class PackedDecoder(Decoder):
 
     def __init__(self, model: GPT, batch: int, capacity: int) -> None:
         super().__init__(model, batch, capacity)
-        self.packs: dict[Any, Tensor] = {}
-        self.biases: dict[Any, Tensor | None] = {}
+        self.packs: dict[Affine, Tensor] = {}
 
     def fill(self, model: GPT, prompts: Sequence[Tensor], segments: Tensor | None) -> Tensor:
         """Read the prompts as every decoder does, and pack."""
         self.packs.clear()
-        layers = [self.embed if self.head is None else self.head]
+        layers: list[Affine] = [self.head]
         for block in self.blocks:
             feed = block.feedforward
             up = feed.up if isinstance(feed, FeedForward) else feed.gate_up
             layers += [block.attention.qkv, block.attention.out, up, feed.down]
         for layer in layers:
             self.packs[layer] = pack(layer.weight.detach(), self.batch)
-            self.biases[layer] = getattr(layer, "bias", None)
         return super().fill(model, prompts, segments)
 
     def adopt(self, old: Decoder) -> None:
         """Take over the past and the packed weights of a decoder with less room."""
         super().adopt(old)
-        assert isinstance(old, PackedDecoder)
-        self.packs, self.biases = old.packs, old.biases
+        assert isinstance(old, PrepackedDecoder)
+        self.packs = old.packs
 
     def release(self) -> None:
         """Let the copies go."""
-        self.packs, self.biases = {}, {}
+        self.packs = {}
 
-    def _product(self, layer: Any, x: Tensor) -> Tensor:
-        return product(x, self.packs[layer], self.biases[layer])
+    def _product(self, layer: Affine, x: Tensor) -> Tensor:
+        return product(x, self.packs[layer], bias_of(layer))
 
-    def _feed(self, feedforward: Any, x: Tensor) -> Tensor:
+    def _feed(self, feedforward: FeedForward | GatedFeedForward, x: Tensor) -> Tensor:
         if not isinstance(feedforward, FeedForward):
             gate, up = self._product(feedforward.gate_up, x).chunk(2, dim=-1)
             return self._product(feedforward.down, silu(gate) * up)
         pack, way = self.packs[feedforward.up], feedforward.gelu.approximate
         if pack.is_mkldnn:
-            h = _onednn()(x, pack, self.biases[feedforward.up], "gelu", [], way)
+            h = _onednn(x, pack, feedforward.up.bias, "gelu", way)
         else:
             h = gelu(self._product(feedforward.up, x), approximate=way)
         return self._product(feedforward.down, h)
@@ -96,10 +94,10 @@ def product(x: Tensor, pack: Tensor, bias: Tensor | None) -> Tensor:
     True
     """
     if pack.is_mkldnn:
-        found: Tensor = _onednn()(x, pack, bias, "none", [], "")
-        return found
+        return _onednn(x, pack, bias, "none", "")
     return x @ pack if bias is None else torch.addmm(bias, x, pack)
 
 
-def _onednn() -> Any:
-    return torch.ops.mkldnn._linear_pointwise.default
+def _onednn(x: Tensor, pack: Tensor, bias: Tensor | None, after: str, way: str) -> Tensor:
+    out: Tensor = torch.ops.mkldnn._linear_pointwise.default(x, pack, bias, after, [], way)
+    return out

@@ -71,7 +71,7 @@ def _outputs(x, out, k, v, k_rest, v_rest, row, row_stride, out_stride, scale, n
 
 
 @triton.jit
-def packed_forward(x, out, scale, n, D, batch_stride, row_stride, back, window,
+def short_forward(x, out, scale, n, D, batch_stride, row_stride, back, window,
                    H: tl.constexpr, G: tl.constexpr, CAUSAL: tl.constexpr, BACK: tl.constexpr,
                    WINDOW: tl.constexpr, SIZE: tl.constexpr, REST: tl.constexpr, WIDTH: tl.constexpr):  # fmt: skip
     b, h = tl.program_id(0) // H, tl.program_id(0) % H
@@ -119,7 +119,7 @@ def _gradients(x, grad, dx, k, v, k_rest, v_rest, dk, dv, dk_rest, dv_rest, row,
 
 
 @triton.jit
-def packed_backward(x, grad, dx, scale, n, D, batch_stride, row_stride, back, window, log2e,
+def short_backward(x, grad, dx, scale, n, D, batch_stride, row_stride, back, window, log2e,
                     H: tl.constexpr, G: tl.constexpr, CAUSAL: tl.constexpr, BACK: tl.constexpr,
                     WINDOW: tl.constexpr, SIZE: tl.constexpr, REST: tl.constexpr, WIDTH: tl.constexpr):  # fmt: skip
     b, g = tl.program_id(0) // G, tl.program_id(0) % G

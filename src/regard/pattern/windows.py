@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import torch
 from torch import Tensor
 
 from regard.pattern.base import Atom, check_field
 from regard.pattern.sequence import triangle
-from regard.pattern.spans import Kept, Span
+from regard.pattern.spans import CacheBound, Positions, Span
 
 if TYPE_CHECKING:
     import sympy
@@ -36,7 +36,7 @@ class Windowed(Atom):
     def __post_init__(self) -> None:
         check_field("size", self.size, 1)
 
-    def allows(self, q: Any, k: Any) -> Any:
+    def allows(self, q: Positions, k: Positions) -> Positions:
         """k ≤ q in the same window."""
         return (k <= q) & (q // self.size == k // self.size)
 
@@ -53,7 +53,7 @@ class Windowed(Atom):
         """Where both stand in their windows, and how many windows lie between."""
         return part_key(q0, k0, self.size, size)
 
-    def closed_form(self, n: sympy.Symbol, fields: dict[str, Any]) -> sympy.Expr:
+    def closed_form(self, n: sympy.Symbol, fields: dict[str, sympy.Expr]) -> sympy.Expr:
         """n(w+1)/2 when w divides n, else whole windows and the triangle of the rest."""
         from sympy import Eq, Mod, Piecewise, floor
 
@@ -61,9 +61,9 @@ class Windowed(Atom):
         rest = Mod(n, w)
         return Piecewise((n * (w + 1) / 2, Eq(rest, 0)), (floor(n / w) * triangle(w) + triangle(rest), True))
 
-    def kept(self) -> Kept | None:
+    def kept(self) -> CacheBound | None:
         """The window."""
-        return Kept(recent=self.size)
+        return CacheBound(recent=self.size)
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Blocks(Atom):
     def __post_init__(self) -> None:
         check_field("size", self.size, 1)
 
-    def allows(self, q: Any, k: Any) -> Any:
+    def allows(self, q: Positions, k: Positions) -> Positions:
         """The same block."""
         return q // self.size == k // self.size
 
@@ -108,7 +108,7 @@ class Blocks(Atom):
         """Where both stand in their blocks, and how many blocks lie between."""
         return part_key(q0, k0, self.size, size)
 
-    def closed_form(self, n: sympy.Symbol, fields: dict[str, Any]) -> sympy.Expr:
+    def closed_form(self, n: sympy.Symbol, fields: dict[str, sympy.Expr]) -> sympy.Expr:
         """n·b when b divides n, else whole blocks and the square of the rest."""
         from sympy import Eq, Mod, Piecewise, floor
 
@@ -116,9 +116,9 @@ class Blocks(Atom):
         rest = Mod(n, b)
         return Piecewise((n * b, Eq(rest, 0)), (floor(n / b) * b**2 + rest**2, True))
 
-    def kept(self) -> Kept | None:
+    def kept(self) -> CacheBound | None:
         """The block."""
-        return Kept(recent=self.size)
+        return CacheBound(recent=self.size)
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ class SparseFixed(Atom):
                 f"summary must be at most stride, got summary={self.summary}, stride={self.stride}"
             )
 
-    def allows(self, q: Any, k: Any) -> Any:
+    def allows(self, q: Positions, k: Positions) -> Positions:
         """k ≤ q, in the same block or among the last `summary` of its own."""
         same = q // self.stride == k // self.stride
         return (k <= q) & (same | (k % self.stride >= self.stride - self.summary))
@@ -169,7 +169,7 @@ class SparseFixed(Atom):
         """Where both stand in their blocks, and how many blocks lie between."""
         return part_key(q0, k0, self.stride, size)
 
-    def closed_form(self, n: sympy.Symbol, fields: dict[str, Any]) -> sympy.Expr:
+    def closed_form(self, n: sympy.Symbol, fields: dict[str, sympy.Expr]) -> sympy.Expr:
         """The triangles of the blocks, and c keys of each whole block for all that come after it."""
         from sympy import Mod, floor
 
@@ -177,9 +177,9 @@ class SparseFixed(Atom):
         whole, rest = floor(n / l), Mod(n, l)
         return whole * triangle(l) + triangle(rest) + c * whole * (2 * n - l * (whole + 1)) / 2
 
-    def kept(self) -> Kept | None:
+    def kept(self) -> CacheBound | None:
         """Everything may be summarised later; without summaries, the block."""
-        return None if self.summary else Kept(recent=self.stride)
+        return None if self.summary else CacheBound(recent=self.stride)
 
 
 def part_key(q0: Tensor, k0: Tensor, part: int, size: int) -> list[Tensor]:

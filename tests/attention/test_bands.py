@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from regard.attention.shape import Shape, shape_of, union_of
+from regard.attention.bands import Band, band_of, bands_of
 from regard.pattern import (
     Blocks,
     Causal,
@@ -24,25 +24,25 @@ from tests.attention.matching import patterns
 from tests.pattern.strategies import cases
 
 
-def cells(shape: Shape, n: int, m: int) -> Tensor:
-    """What a shape means, written out."""
+def cells(band: Band, n: int, m: int) -> Tensor:
+    """What a band means, written out."""
     q, k = torch.arange(m - n, m)[:, None], torch.arange(m)[None, :]
-    seen = q % shape.step == k % shape.step
-    if shape.documents is not None:
-        seen = seen & shape.documents.allows(q, k)
-    q, k = q // shape.step, k // shape.step
-    if shape.causal:
-        seen = seen & (k <= q - shape.gap)
-    if shape.back is not None:
-        seen = seen & (q - k <= shape.back)
-    if shape.window is not None:
-        seen = seen & (q // shape.window == k // shape.window)
+    seen = q % band.step == k % band.step
+    if band.documents is not None:
+        seen = seen & band.documents.allows(q, k)
+    q, k = q // band.step, k // band.step
+    if band.causal:
+        seen = seen & (k <= q - band.gap)
+    if band.back is not None:
+        seen = seen & (q - k <= band.back)
+    if band.window is not None:
+        seen = seen & (q // band.window == k // band.window)
     return seen.expand(n, m)
 
 
-def assert_stands_for(shapes: tuple[Shape, ...], pattern: Pattern, n: int, m: int) -> None:
-    parts = torch.stack([cells(shape, n, m) for shape in shapes]).int().sum(0)
-    assert parts.max() <= 1, "the shapes overlap"
+def assert_stands_for(bands: tuple[Band, ...], pattern: Pattern, n: int, m: int) -> None:
+    parts = torch.stack([cells(band, n, m) for band in bands]).int().sum(0)
+    assert parts.max() <= 1, "the bands overlap"
     assert torch.equal(parts.bool(), pattern.dense(n, m))
 
 
@@ -63,18 +63,18 @@ def test_an_intersection_that_has_a_shape_is_it(parts: list[Pattern], n: int) ->
     pattern = parts[0]
     for part in parts[1:]:
         pattern = pattern & part
-    shape = shape_of(pattern)
-    if shape is not None:
-        assert_stands_for((shape,), pattern, n, 30)
+    band = band_of(pattern)
+    if band is not None:
+        assert_stands_for((band,), pattern, n, 30)
 
 
 @settings(max_examples=200)
 @given(cases(most=40, leaves=4))
 def test_any_expression_that_has_shapes_is_their_union(case: tuple[Pattern, int, int]) -> None:
     pattern, n, m = case
-    shape, union = shape_of(pattern), union_of(pattern)
-    if shape is not None:
-        assert union == (shape,)
+    band, union = band_of(pattern), bands_of(pattern)
+    if band is not None:
+        assert union == (band,)
     if union is not None:
         assert_stands_for(union, pattern, n, m)
 
@@ -83,27 +83,27 @@ def test_any_expression_that_has_shapes_is_their_union(case: tuple[Pattern, int,
 @pytest.mark.parametrize("n", [1, 2, 33, 70])
 def test_the_strided_pattern_of_child_et_al(stride: int, n: int) -> None:
     pattern = SparseStrided(stride=stride)
-    union = union_of(pattern)
+    union = bands_of(pattern)
     assert (union is not None) == (stride > 1)
     if union is not None:
         assert_stands_for(union, pattern, n, n)
 
 
 def test_who_has_a_shape() -> None:
-    """So that a pattern that lost its shape, and with it its speed, is noticed."""
+    """So that a pattern that lost its band, and with it its speed, is noticed."""
     expected = {
-        "full": Shape(),
-        "causal": Shape(causal=True),
-        "strided(5)": Shape(causal=True, back=5),
-        "strided(5) & strided(3) & causal": Shape(causal=True, back=3),
-        "windowed(8)": Shape(causal=True, window=8),
-        "blocks(8)": Shape(window=8),
-        "causal & blocks(8)": Shape(causal=True, window=8),
-        "windowed(8) & strided(2)": Shape(causal=True, back=2, window=8),
-        "dilated(3, 4)": Shape(causal=True, back=3, step=4),
-        "causal & dilated(3, 4)": Shape(causal=True, back=3, step=4),
-        "dilated(3, 1)": Shape(causal=True, back=3),
-        "documents((2, 3)) & causal": Shape(causal=True, documents=Documents((2, 3))),
+        "full": Band(),
+        "causal": Band(causal=True),
+        "strided(5)": Band(causal=True, back=5),
+        "strided(5) & strided(3) & causal": Band(causal=True, back=3),
+        "windowed(8)": Band(causal=True, window=8),
+        "blocks(8)": Band(window=8),
+        "causal & blocks(8)": Band(causal=True, window=8),
+        "windowed(8) & strided(2)": Band(causal=True, back=2, window=8),
+        "dilated(3, 4)": Band(causal=True, back=3, step=4),
+        "causal & dilated(3, 4)": Band(causal=True, back=3, step=4),
+        "dilated(3, 1)": Band(causal=True, back=3),
+        "documents((2, 3)) & causal": Band(causal=True, documents=Documents((2, 3))),
         "windowed(8) & blocks(6)": None,
         "dilated(3, 4) & strided(5)": None,
         "strided(5) & dilated(3, 4)": None,
@@ -112,12 +112,12 @@ def test_who_has_a_shape() -> None:
         "~causal": None,
         "global(2)": None,
     }
-    assert {text: shape_of(parse(text)) for text in expected} == expected
-    assert union_of(Global(first=2)) is None
+    assert {text: band_of(parse(text)) for text in expected} == expected
+    assert bands_of(Global(first=2)) is None
 
 
 def test_every_pattern_of_the_list() -> None:
-    found = [(pattern, union_of(pattern)) for pattern in patterns(60)]
+    found = [(pattern, bands_of(pattern)) for pattern in patterns(60)]
     for pattern, union in found:
         if union is not None:
             assert_stands_for(union, pattern, 60, 60)

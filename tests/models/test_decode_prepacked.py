@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch.nn.functional import linear
 
-from regard.models.decode_loop import DECODERS
-from regard.models.decode_packed import PAYS_FROM, PackedDecoder, no_packing, pack, product
+from regard.models.decode_prepacked import PAYS_FROM, PrepackedDecoder, no_prepacking, pack, product
+from regard.models.decode_store import DECODERS
 from tests.models.test_decode import draw, lively
 
 
@@ -22,25 +22,25 @@ def test_products_are_those_of_linear(batch, rows, width, biased):
 def test_packs_do_not_outlive_the_generation():
     model = lively(context=64)
     model.generate(draw(2, 3), max_new_tokens=PAYS_FROM)
-    decoder = DECODERS[model]
-    assert isinstance(decoder, PackedDecoder)
+    decoder = DECODERS.latest[model]
+    assert isinstance(decoder, PrepackedDecoder)
     assert decoder.packs == {}
 
 
 def test_when_packing_pays(monkeypatch):
     model = lively(context=64)
-    assert no_packing(model, PAYS_FROM) is None
-    assert "31 tokens are too few" in no_packing(model, PAYS_FROM - 1)
-    assert "float32, got torch.float64" in no_packing(lively().double(), PAYS_FROM)
-    assert "not on the CPU" in no_packing(lively().to("meta"), PAYS_FROM)
-    monkeypatch.setattr("regard.models.decode_packed.LARGEST", 100)
-    assert "too much memory" in no_packing(model, PAYS_FROM)
+    assert no_prepacking(model, PAYS_FROM) is None
+    assert "31 tokens are too few" in no_prepacking(model, PAYS_FROM - 1)
+    assert "float32, got torch.float64" in no_prepacking(lively().double(), PAYS_FROM)
+    assert "not on the CPU" in no_prepacking(lively().to("meta"), PAYS_FROM)
+    monkeypatch.setattr("regard.models.decode_prepacked.LARGEST", 100)
+    assert "too much memory" in no_prepacking(model, PAYS_FROM)
 
 
 def test_a_step_is_that_of_the_model():
     model = lively(context=64)
     tokens = draw(3, 12)
-    decoder = PackedDecoder(model, 3, 64)
+    decoder = PrepackedDecoder(model, 3, 64)
     with torch.no_grad():
         want = model(tokens)
         decoder.fill(model, list(tokens[:, :5]), None)

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from regard.attention.lectures import pooled_attend, self_attend
+from regard.attention.weightless import pooled_attend, self_attend
 
 
 def drawn(*shape: int, seed: int = 0) -> Tensor:
