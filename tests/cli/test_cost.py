@@ -147,6 +147,10 @@ def test_bad_files_are_one_line(tmp_path, capsys):
     (tmp_path / "config.json").write_text('{"model_type": "gpt2", "n_layer": 2}')
     assert main(["cost", str(tmp_path)]) == 2
     assert "the key vocab_size is missing" in capsys.readouterr().err
+    for text, message in (("{", "is no JSON"), ("[1]", "must hold an object, got a list")):
+        (tmp_path / "config.json").write_text(text)
+        assert main(["cost", str(tmp_path)]) == 2
+        assert message in capsys.readouterr().err
 
 
 def test_help_has_an_example(capsys):
