@@ -5,8 +5,8 @@ from html.parser import HTMLParser
 import pytest
 
 from regard.cli.main import main
-from regard.cli.page import Section, page, table
 from regard.cli.tour_stops import STOPS
+from regard.paper.pages import Section, page, table
 
 GPT, VIT, ENCODER = list(STOPS)[-3:]
 RUNS = ("play-gpt", "digits-vit", "verdicts-encoder")
