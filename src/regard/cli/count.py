@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from regard.cli.options import AsJson, Keys, PatternText, Queries, lengths, print_json
-from regard.paper.formulas import Written
+from regard.paper.formulas import PlainFormula
 from regard.paper.quantities import fine_percent
 from regard.pattern import parse
 from regard.pattern.summary import Summary, summarise
@@ -59,6 +59,6 @@ def table(found: Summary, formula: bool) -> Table:
     return out
 
 
-def lines(written: Written) -> list[str]:
+def lines(written: PlainFormula) -> list[str]:
     """One line for each case, one for each letter."""
     return [*(f"{value} {condition}".strip() for value, condition in written.cases), *written.where]
