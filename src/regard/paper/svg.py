@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
-FONT = "system-ui, 'Segoe UI', Helvetica, Arial, sans-serif"
+FONT = "system-ui, Segoe UI, Helvetica, Arial, sans-serif"
 SPACE = "http://www.w3.org/2000/svg"
 Value = str | float | None
 
