@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import fields, is_dataclass, replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,9 +18,11 @@ from regard.cost import CONVENTIONS, AttentionShape, Cost, price, report
 from regard.cost.huggingface import DecoderShape, read_config
 from regard.cost.presets import PRESETS, preset
 from regard.cost.sweep import CURVES, figure, overtakings, sweep
+from regard.errors import did_you_mean
 from regard.models import GridCompletionConfig
 from regard.models.files import MODELS
 from regard.models.parts import build
+from regard.paper.figures import save_figure
 from regard.pattern import parse
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16, "int8": torch.int8}
@@ -145,9 +146,8 @@ def find(name: str) -> tuple[Any, str]:
     if name in recipes.names():
         return from_recipe(recipes.get(name), f"recipe {name}")
     known = [*PRESETS, *recipes.names()]
-    near = get_close_matches(name, known, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"names: {', '.join(known)}"
-    raise ValueError(f"{name!r} is no preset, no recipe and no file or folder; {hint}")
+    hint = did_you_mean(name, known, f"names: {', '.join(known)}")
+    raise ValueError(f"{name!r} is no preset, no recipe and no file or folder{hint}")
 
 
 def from_path(path: Path) -> tuple[Any, str]:
@@ -196,8 +196,7 @@ def changed(what: Any, changes: list[str]) -> Any:
         field, sign, value = text.partition("=")
         names = [f.name for f in fields(what)] if is_dataclass(what) else []
         if not sign or field not in names:
-            near = get_close_matches(field, names, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
+            hint = did_you_mean(field, names)
             raise ValueError(
                 f"{type(what).__name__} has no field {field!r}{hint}; fields: {', '.join(names)}"
             )
@@ -298,7 +297,7 @@ def _sweep(
     what = AttentionShape(width=512, heads=8) if name is None else find(name)[0]
     found = sweep(changed(what, change or []), length("n", low), length("n", high), curve or CURVES)
     if out is not None:
-        figure(found).savefig(out)
+        save_figure(figure(found), out)
     if as_json:
         print_json({**found.as_dict(), "conventions": CONVENTIONS})
         return

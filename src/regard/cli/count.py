@@ -10,9 +10,9 @@ from rich.table import Table
 from rich.text import Text
 
 from regard.cli.options import AsJson, Keys, PatternText, Queries, lengths, print_json
+from regard.paper.formulas import PlainFormula
+from regard.paper.quantities import fine_percent
 from regard.pattern import parse
-from regard.pattern.notation import Written
-from regard.pattern.picture import percent
 from regard.pattern.summary import Summary, summarise
 
 Formula = Annotated[bool, typer.Option("--formula", help="Print the formula in n too.")]
@@ -43,7 +43,7 @@ def table(found: Summary, formula: bool) -> Table:
     out.add_row("pairs", f"[bold]{found.pairs:,}[/]")
     out.add_row("all n² pairs" if found.n == found.m else "all n·m pairs", f"{found.dense:,}")
     if found.share is not None:
-        out.add_row("share", percent(found.share))
+        out.add_row("share", fine_percent(found.share))
     if found.saving is not None:
         out.add_row(
             "saving", f"{found.saving:,.4g}× fewer" if found.saving < 1000 else f"{found.saving:,.0f}× fewer"
@@ -59,6 +59,6 @@ def table(found: Summary, formula: bool) -> Table:
     return out
 
 
-def lines(written: Written) -> list[str]:
+def lines(written: PlainFormula) -> list[str]:
     """One line for each case, one for each letter."""
     return [*(f"{value} {condition}".strip() for value, condition in written.cases), *written.where]

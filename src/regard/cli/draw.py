@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from regard.cli.options import AsJson, Keys, PatternText, Queries, lengths, print_json
+from regard.paper.figures import save_figure
 from regard.pattern import Pattern, parse
 from regard.pattern.picture import caption, shades, view
 from regard.pattern.summary import summarise
@@ -55,6 +56,6 @@ def write(value: Pattern, n: int, m: int, out: Path) -> None:
     if kind == ".svg":
         out.write_text(value.svg(n, m), encoding="utf-8")
     elif kind == ".png":
-        value.figure(n, m).savefig(out)
+        save_figure(value.figure(n, m), out)
     else:
         raise ValueError(f"out must end in .svg or .png, got out={str(out)!r}")

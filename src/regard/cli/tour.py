@@ -32,11 +32,11 @@ def tour(out: Out = Path("tour"), reuse: Reuse = False, steps: Steps = None, as_
 
     Takes under four minutes on two cores, without network. Example: regard tour --out tour
     """
-    from regard.cli.page import listed
     from regard.cli.tour_runs import Workshop
     from regard.cli.tour_stops import STOPS, figures, whole_page
     from regard.files import write
-    from regard.train.progress import duration
+    from regard.paper.quantities import duration
+    from regard.paper.tables import listed
 
     console, begun = Console(highlight=False, quiet=as_json), perf_counter()
     shop, sections, path = Workshop(out, reuse, steps, quiet=as_json), [], out / "index.html"

@@ -9,11 +9,14 @@ from rich.console import RenderableType
 from rich.text import Text
 from torch import Tensor
 
-from regard.cli.page import Section, described, percent
 from regard.cli.tour_curves import curves_html
 from regard.cli.tour_runs import Bill, Workshop, bill_html, bill_rows
 from regard.cost import price
 from regard.data import Augment, Images, load
+from regard.paper.pages import Section
+from regard.paper.pixels import enlarge, png
+from regard.paper.quantities import percent
+from regard.paper.tables import described
 from regard.probe import (
     HidingCheck,
     ImageLook,
@@ -24,7 +27,6 @@ from regard.probe import (
     look_images,
     score_images,
 )
-from regard.probe.colours import enlarge, png
 
 RECIPE = "digits-vit"
 GOAL = 0.96

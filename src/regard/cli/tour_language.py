@@ -13,7 +13,6 @@ from rich.console import RenderableType
 from rich.panel import Panel
 from rich.text import Text
 
-from regard.cli.page import Section, described
 from regard.cli.tour_curves import curves_html
 from regard.cli.tour_runs import Bill, Workshop, bill_html, bill_rows
 from regard.cost import price
@@ -21,6 +20,8 @@ from regard.data import Corpus, load
 from regard.data.draws import generator
 from regard.data.tokenizers import Tokenizer
 from regard.models import GPT
+from regard.paper.pages import Section
+from regard.paper.tables import described
 from regard.train.task import Setting
 
 RECIPE = "play-gpt"

@@ -6,13 +6,13 @@ from html import escape
 
 from rich.console import RenderableType
 
-from regard.cli.page import Section, listed, percent, table
-from regard.cli.tour_runs import short
 from regard.cost import price
-from regard.cost.formulas import written
 from regard.cost.presets import PRESETS
-from regard.cost.report import about
 from regard.cost.result import Cost
+from regard.paper.formulas import written
+from regard.paper.pages import Section, table
+from regard.paper.quantities import about, percent, short
+from regard.paper.tables import listed
 
 TOKENS = 1024
 

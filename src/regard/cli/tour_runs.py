@@ -12,11 +12,11 @@ from typing import Any
 from uuid import uuid4
 
 from regard import recipes
-from regard.cost.report import about
+from regard.paper import pages
+from regard.paper.quantities import duration, short
 from regard.train import Recipe, Result, Run, load_run, override, read_recipe, train
 from regard.train.folder import RECIPE, SUMMARY
 from regard.train.metrics import Row, read_rows
-from regard.train.progress import duration
 
 MARK = "tour.json"  # says that a folder is a tour's, so that its old runs may go
 
@@ -122,18 +122,8 @@ def bill_rows(trained: Trained, bill: Bill) -> list[tuple[str, str]]:
 
 def bill_html(trained: Trained, bill: Bill, use: str) -> str:
     """The bill, and the commands that repeat the run and use its model."""
-    rows = "".join(f"<tr><td>{escape(a)}</td><td>{escape(b)}</td></tr>" for a, b in bill_rows(trained, bill))
     return (
-        f'<h3>What it cost</h3>\n<table class="bill"><tbody>{rows}</tbody></table>\n'
+        f"<h3>What it cost</h3>\n{pages.numbers(bill_rows(trained, bill))}\n"
         f'<p class="quiet">To repeat it alone, and to use what was trained here:</p>\n'
         f"<pre>{escape(trained.command)}\n{escape(use)}</pre>"
     )
-
-
-def short(count: int) -> str:
-    """A count in short.
-
-    >>> short(272_298_589_184), short(640)
-    ('272.3 G', '640')
-    """
-    return about(count) or f"{count:,}"

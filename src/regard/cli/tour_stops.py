@@ -9,11 +9,11 @@ import torch
 
 from regard import __version__
 from regard.cli import tour_images, tour_language, tour_verdicts
-from regard.cli.page import Section, page, percent, table
 from regard.cli.tour_patterns import lecture_patterns, prices
 from regard.cli.tour_prices import model_price
-from regard.cli.tour_runs import Workshop, short
-from regard.train.progress import duration
+from regard.cli.tour_runs import Workshop
+from regard.paper.pages import Section, page, table
+from regard.paper.quantities import duration, percent, short
 
 # The page and the terminal show them in this order.
 STOPS: dict[str, Callable[[Workshop], Section]] = {
@@ -64,4 +64,4 @@ def whole_page(shop: Workshop, sections: Sequence[Section], seconds: float) -> s
         f"{torch.__version__.split('+')[0]} on {platform.system()}."
     )
     first = f'<div class="tiles">{shown}</div>\n{table(*figures(shop, sections))}'
-    return page("A tour of Regard", sections, under=under, first=first)
+    return page("A tour of Regard", sections, under=under, first=first, contents=True)

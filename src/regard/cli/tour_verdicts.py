@@ -9,13 +9,15 @@ import torch
 from rich.console import RenderableType
 from torch import Tensor
 
-from regard.cli.page import Section, described, listed, percent, table
 from regard.cli.tour_curves import curves_html
 from regard.cli.tour_runs import Bill, Workshop, bill_html, bill_rows
 from regard.cost import price
 from regard.data import Reviews, Texts, load
 from regard.data.batching import pad
 from regard.errors import need
+from regard.paper.pages import Section, table
+from regard.paper.quantities import percent
+from regard.paper.tables import described, listed
 from regard.probe import text_html
 from regard.train import Run
 from regard.train.tasks.text_classes import rows_of
