@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from regard.cli.options import AsJson, Keys, PatternText, Queries, lengths, print_json
-from regard.pattern import Pattern, parse
-from regard.pattern.picture import caption, shades, view
-from regard.pattern.summary import summarise
+
+if TYPE_CHECKING:
+    from regard.pattern import Pattern
 
 WIDE = 96  # columns of a picture in the terminal
 
@@ -26,6 +26,10 @@ def draw(
 
     Example: regard draw "windowed(4) | global(1)" -n 16 --out windows.svg
     """
+    from regard.pattern import parse
+    from regard.pattern.picture import caption
+    from regard.pattern.summary import summarise
+
     value = parse(pattern)
     queries, keys = lengths(n, m)
     queries, keys = value.resolve(queries, keys)
@@ -46,6 +50,8 @@ def draw(
 
 def grid(value: Pattern, n: int, m: int) -> str:
     """The text grid, or shades where it would not fit."""
+    from regard.pattern.picture import shades, view
+
     return value.draw(n, m) if max(n, m) <= WIDE else shades(view(value, n, m), WIDE)
 
 
