@@ -10,18 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from regard.cli.options import AsJson, print_json
+from regard.cli.options import AsJson, DataDir, Device, print_json
 
 if TYPE_CHECKING:
     from regard.train import Recipe
-
-DataDir = Annotated[
-    Path | None,
-    typer.Option("--data-dir", metavar="DIR", help="Where the data sets are.", show_default=False),
-]
-Device = Annotated[
-    str | None, typer.Option("--device", help="cpu or cuda; the GPU if there is one.", show_default=False)
-]
 
 
 def train(  # noqa: PLR0913, PLR0917 - each is one option

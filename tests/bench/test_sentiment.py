@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from regard.cli.benches import sentiment
+from regard.bench import sentiment
 from regard.cli.main import main
 from regard.data import load
 

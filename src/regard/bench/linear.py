@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import torch
 from torch import Tensor
 
-from regard.attention import elu1, linear_attend
-from regard.cli.benches.harness import Report, Timed, both_ways
-
-Inputs = tuple[Tensor, Tensor, Tensor]
-
-MEMORY = 4.3e12  # bytes a second, measured on the H200 here
+from regard.attention import linear_attend
+from regard.bench.exact import PARTS, Inputs, multiples, qkv, refuse
+from regard.bench.machine import H200_BYTES
+from regard.bench.report import Report
+from regard.bench.timing import Timed, both_ways
 
 
 def run(device: str, quick: bool) -> Report:
@@ -26,44 +24,28 @@ def run(device: str, quick: bool) -> Report:
     )
     torch.manual_seed(0)
 
-    def inputs(length: int) -> Inputs:
-        shape = (1, heads, length, 64)
-        q, k, v = (torch.randn(shape, device=device, dtype=dtype, requires_grad=True) for _ in range(3))
-        return q, k, v
-
     _check(device, dtype)
-    tensors = inputs(n)
+    tensors = qkv(n, heads, 64, device, dtype)
     measure = partial(both_ways, inputs=tensors, device=device)
-    floor = 1e3 * 4 * 2 * n * 64 * heads / MEMORY if device == "cuda" else None
+    floor = 1e3 * 4 * 2 * n * 64 * heads / H200_BYTES if device == "cuda" else None
     # fla checks nothing either; with identity features random inputs do have unsafe denominators.
     ours = measure(partial(_ours, tensors, check=False))
     report.add("linear, causal, check=False", ours, _fla(tensors, measure) if device == "cuda" else {}, floor)
-    report.add(
-        "elu1, causal, check=False",
-        measure(partial(_ours, tensors, feature=elu1, check=False)),
-        {},
-        floor,
-    )
-    report.add(
-        "elu1, causal, check=True",
-        measure(partial(_ours, tensors, feature=elu1)),
-        {},
-        floor,
-    )
+    for check in (False, True):
+        ours = measure(partial(_ours, tensors, feature="elu1", check=check))
+        report.add(f"elu1, causal, {check=}", ours, {}, floor)
     # A GPU spends the first tens of thousands of positions on launching; growth shows beyond.
     start = 1024 if quick else 65536 if device == "cuda" else 4096
     for length in [start << i for i in range(3 if quick else 5)]:
-        x = inputs(length)
+        x = qkv(length, heads, 64, device, dtype)
         timed = both_ways(partial(_ours, x, check=False), x, device, 0.2)
-        assert timed.forward is not None
-        assert timed.both is not None
-        report.series.setdefault("linear, forward", {})[length] = timed.forward
-        report.series.setdefault("linear, with backward", {})[length] = timed.both
+        report.point("linear, forward", length, timed.forward)
+        report.point("linear, with backward", length, timed.both)
     return report
 
 
-def _ours(inputs: Inputs, **options: Any) -> Tensor:
-    out = linear_attend(*inputs, causal=True, **options)
+def _ours(inputs: Inputs, *, feature: str = "identity", check: bool = True, impl: str = "auto") -> Tensor:
+    out = linear_attend(*inputs, causal=True, feature=feature, check=check, impl=impl)
     assert isinstance(out, Tensor)  # a state comes only when asked for
     return out
 
@@ -74,18 +56,11 @@ def _check(device: str, dtype: torch.dtype) -> None:
 
     def results(impl: str, kind: torch.dtype) -> list[Tensor]:
         q, k, v = (y.to(kind).requires_grad_() for y in x[:3])
-        out = _ours((q, k, v), feature=elu1, impl=impl)
+        out = _ours((q, k, v), feature="elu1", impl=impl)
         return [out, *torch.autograd.grad(out, (q, k, v), x[3].to(kind))]
 
-    exact = results("reference", torch.float64)
-    for name, got, usual, want in zip(
-        ("out", "dq", "dk", "dv"), results("auto", dtype), results("reference", dtype), exact, strict=True
-    ):
-        error, allowed = ((y.detach().double() - want).norm() / want.norm() for y in (got, usual))
-        if not error <= 2 * allowed:
-            raise ValueError(
-                f"linear_attend: {name} is off by {error:.2e}, allowed {2 * allowed:.2e}; not timed"
-            )
+    ways = results("auto", dtype), results("reference", dtype), results("reference", torch.float64)
+    refuse("linear_attend", multiples(PARTS, *ways))
 
 
 def _fla(inputs: Inputs, measure: Callable[..., Timed]) -> dict[str, Timed]:

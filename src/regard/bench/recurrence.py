@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -11,7 +10,9 @@ from typing import cast
 import torch
 from torch import Tensor
 
-from regard.cli.benches.harness import Report, Timed, both_ways, milliseconds
+from regard.bench.exact import multiples
+from regard.bench.report import Report
+from regard.bench.timing import Timed, both_ways, milliseconds
 from regard.recurrence import ACTIVATIONS, STARTS, choose, grid_rnn, identity, linear_rnn, rnn
 
 Way = Callable[..., Tensor]
@@ -50,7 +51,7 @@ def run(device: str, quick: bool) -> Report:
         for batch in batches:
             _time_grid(report, (batch, side, side, 3, h), dtype, device)
         for name, (fast, slow) in SEQUENCES.items():
-            _time_sequence(report, name, fast, slow, _sequence((16, steps, 8, h), dtype, device))
+            checks += _time_sequence(report, name, fast, slow, _sequence((16, steps, 8, h), dtype, device))
     return report
 
 
@@ -135,14 +136,8 @@ def _check(ways: Mapping[str, Way], slow: Way, problem: Problem, gradients: bool
     exact, usual = results(slow, torch.float64), results(slow, grad.dtype)
     found = []
     for name, way in ways.items():
-        ratios = []
-        for part, want, own, got in zip(
-            NAMES[len(inputs)], exact, usual, results(way, grad.dtype), strict=False
-        ):
-            least = max(1e-9 * float(want.norm()), 1e-30)
-            error, allowed = (float((t.double() - want).norm()) for t in (got, own))
-            ratios.append((math.inf if math.isnan(error) else error / max(allowed, least), part))
-        worst, where = max(ratios)
+        off = multiples(NAMES[len(inputs)][: len(exact)], results(way, grad.dtype), usual, exact)
+        worst, where = max((times, part) for part, times in off.items())
         sizes = "×".join(map(str, inputs[0].shape)) + f" to {grad.shape[-1]}"
         found.append(f"{name}, {_kind(grad.dtype)}, {sizes}: {where} is off by {worst:.2f}")
         if worst > 2:
@@ -184,18 +179,19 @@ def _peak(way: Way, inputs: list[Tensor], grad: Tensor) -> str:
     return f"peak {used / (grad.numel() * grad.element_size()):.2f} hidden states"
 
 
-def _time_sequence(report: Report, name: str, fast: Way, slow: Way, problem: Problem) -> None:
-    """Ours beside the loop; where only gradients fail the check, the forward alone."""
+def _time_sequence(report: Report, name: str, fast: Way, slow: Way, problem: Problem) -> list[str]:
+    """Ours beside the loop, and what the check found; where only gradients fail it, the forward alone."""
     inputs, _ = problem
-    device, checks = inputs[0].device.type, report.settings["checks"]
+    device, checks = inputs[0].device.type, []
     ours, loop = partial(fast, *inputs), partial(slow, *inputs)
     B, T, _ = inputs[0].shape
     case = f"{name} T{T} h{len(inputs[2])} B{B} {_kind(inputs[0].dtype)}"
     try:
-        checks += _check({f"{name}, gradients": fast}, slow, problem)
+        checks = _check({f"{name}, gradients": fast}, slow, problem)
     except ValueError as error:
         with torch.no_grad():
             timed = Timed(milliseconds(ours, device), note=f"forward alone: {error}")
     else:
         timed = both_ways(ours, inputs, device)
     report.add(case, timed, {"loop": both_ways(loop, inputs, device)})
+    return checks

@@ -8,12 +8,12 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
-from regard.cli.benches import models
-from regard.cli.benches.models import FULL, QUICK, Shape
+from regard.bench import models
+from regard.bench.models import FULL, QUICK, ViTSize
 from regard.cli.main import main
 from regard.models import ViT
 
-SMALL = Shape(12, 2, 1, 8, 2)
+SMALL = ViTSize(12, 2, 1, 8, 2)
 
 
 def test_quick_on_a_cpu(tmp_path: Path) -> None:
@@ -35,7 +35,7 @@ def test_quick_on_a_cpu(tmp_path: Path) -> None:
 
 
 def test_the_shapes_are_those_of_the_design() -> None:
-    assert (Shape(28, 1, 6, 128, 4), Shape(32, 3, 6, 256, 4)) == FULL
+    assert (ViTSize(28, 1, 6, 128, 4), ViTSize(32, 3, 6, 256, 4)) == FULL
     model, _ = models._ours(FULL[0])
     assert isinstance(model, ViT)
     assert (model.config.tokens, model.config.head_size, model.config.classes) == (50, 32, 10)
@@ -46,7 +46,7 @@ def test_peers_have_our_size(peer: str) -> None:
     if models._obstacle(peer) is not None:
         pytest.skip(f"{peer}: {models._obstacle(peer)}")
 
-    def size(build: Callable[[Shape], models.Model]) -> int:
+    def size(build: Callable[[ViTSize], models.Model]) -> int:
         return sum(weight.numel() for weight in build(FULL[0])[0].parameters())
 
     assert size(models.PEERS[peer][1]) == pytest.approx(size(models._ours), rel=0.002)

@@ -9,8 +9,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from regard.cli.benches import recurrence
-from regard.cli.benches.harness import Timed
+from regard.bench import recurrence
+from regard.bench.timing import Timed
 from regard.cli.main import main
 from regard.recurrence import grid_rnn, linear_rnn, rnn
 

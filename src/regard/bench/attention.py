@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import statistics
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -17,8 +15,11 @@ from regard.attention import attend
 from regard.attention.problem import check
 from regard.attention.tile_lists import tile_lists
 from regard.attention.triton_tiles import prepare
-from regard.cli.benches import exact
-from regard.cli.benches.harness import Report, Timed, both_ways, milliseconds
+from regard.bench import exact
+from regard.bench.exact import Inputs, qkv
+from regard.bench.machine import H200_BYTES, H200_OPERATIONS
+from regard.bench.report import Report
+from regard.bench.timing import Timed, both_ways, captured, milliseconds, seconds
 from regard.pattern import (
     Blocks,
     Causal,
@@ -34,10 +35,6 @@ from regard.pattern import (
 )  # fmt: skip
 
 COMPOSITE = Causal() & Strided(back=128) | Global(first=4) & Causal()
-Inputs = tuple[Tensor, Tensor, Tensor]
-
-MATRIX = 790e12  # bf16 operations a second, measured on the H200 here
-MEMORY = 4.3e12  # bytes a second, likewise
 
 
 def run(device: str, quick: bool) -> Report:
@@ -48,21 +45,15 @@ def run(device: str, quick: bool) -> Report:
     return report
 
 
-def _inputs(n: int, heads: int, width: int, device: str, dtype: torch.dtype) -> Inputs:
-    shape = (1, heads, n, width)
-    q, k, v = (torch.randn(shape, device=device, dtype=dtype, requires_grad=True) for _ in range(3))
-    return q, k, v
-
-
 def _cpu(report: Report, quick: bool) -> None:
     n = 4096 if quick else 16384
     report.settings |= {"n": n, "B": 1, "H": 4, "D": 64, "dtype": "float32"}
-    inputs = _inputs(n, 4, 64, "cpu", torch.float32)
+    inputs = qkv(n, 4, 64, "cpu", torch.float32)
     measure = partial(both_ways, inputs=inputs, device="cpu", budget=1.0)
     dense = Strided(back=128).dense(n)
     # One mask stands for all: SDPA computes every pair, whatever the mask allows.
     masked = replace(measure(lambda: sdpa(*inputs, dense)), note="timed with strided(128)'s mask")
-    small = _inputs(1024, 1, 64, "cpu", torch.float32)
+    small = qkv(1024, 1, 64, "cpu", torch.float32)
     for pattern in (Strided(back=128), COMPOSITE, Dilated(back=128, step=4)):
         exact.check(pattern, small)
         report.add(str(pattern), measure(partial(attend, *inputs, pattern)), {"SDPA, dense mask": masked})
@@ -80,20 +71,15 @@ def _cpu(report: Report, quick: bool) -> None:
                {"SDPA, causal": measure(lambda: sdpa(*inputs, is_causal=True))})  # fmt: skip
     report.add("full", measure(lambda: attend(*inputs, Full())), {"SDPA": measure(lambda: sdpa(*inputs))})
     for length in (1024, 2048, 4096) if quick else (4096, 8192, 16384, 32768, 65536):
-        inputs_n = _inputs(length, 4, 64, "cpu", torch.float32)
+        inputs_n = qkv(length, 4, 64, "cpu", torch.float32)
         timed = both_ways(partial(attend, *inputs_n, Strided(back=128)), inputs_n, "cpu", 1.0)
-        _point(report, "strided(128), forward", length, timed.forward)
-        _point(report, "strided(128), with backward", length, timed.both)
+        report.point("strided(128), forward", length, timed.forward)
+        report.point("strided(128), with backward", length, timed.both)
         if length <= 8192:
             with torch.no_grad():
                 mask = Strided(back=128).dense(length)
-                _point(report, "SDPA with the dense mask, forward", length,
+                report.point("SDPA with the dense mask, forward", length,
                        milliseconds(partial(sdpa, *inputs_n, mask), "cpu"))  # fmt: skip
-
-
-def _point(report: Report, name: str, n: int, value: float | None) -> None:
-    if value is not None:
-        report.series.setdefault(name, {})[n] = value
 
 
 def _folded(inputs: Inputs, window: int) -> Tensor:
@@ -104,8 +90,8 @@ def _folded(inputs: Inputs, window: int) -> Tensor:
 
 def _floor(pattern: Pattern, n: int, heads: int, width: int) -> float:
     """Milliseconds below which no forward pass of exact pairs can go."""
-    work = 4 * pattern.pairs(n) * width * heads / MATRIX
-    return 1e3 * max(work, 4 * 2 * n * width * heads / MEMORY)
+    work = 4 * pattern.pairs(n) * width * heads / H200_OPERATIONS
+    return 1e3 * max(work, 4 * 2 * n * width * heads / H200_BYTES)
 
 
 def _cuda(report: Report, quick: bool) -> None:
@@ -113,7 +99,7 @@ def _cuda(report: Report, quick: bool) -> None:
     report.settings |= {"n": n, "B": 1, "H": heads, "dtype": "bfloat16"}
     flex = _Flex()
     for width in (64, 128):
-        inputs = _inputs(n, heads, width, "cuda", torch.bfloat16)
+        inputs = qkv(n, heads, width, "cuda", torch.bfloat16)
         measure = partial(both_ways, inputs=inputs, device="cuda")
         patterns: list[Pattern] = [
             Strided(back=256),
@@ -134,7 +120,7 @@ def _cuda(report: Report, quick: bool) -> None:
                 peers["SDPA, folded"] = measure(partial(_folded, inputs, pattern.size))
             ours = measure(partial(attend, *inputs, pattern))
             report.add(_label(pattern, width), ours, peers, _floor(pattern, n, heads, width))
-    inputs = _inputs(n, heads, 64, "cuda", torch.bfloat16)
+    inputs = qkv(n, heads, 64, "cuda", torch.bfloat16)
     measure = partial(both_ways, inputs=inputs, device="cuda")
     exact.check(Causal(), inputs)
     peer = measure(lambda: sdpa(*inputs, is_causal=True))
@@ -149,7 +135,7 @@ def _cuda(report: Report, quick: bool) -> None:
 def _series(report: Report, heads: int) -> None:
     """Forward times against length, for the plot."""
     for length in (4096, 8192, 16384, 32768, 65536, 131072):
-        inputs = _inputs(length, heads, 64, "cuda", torch.bfloat16)
+        inputs = qkv(length, heads, 64, "cuda", torch.bfloat16)
         calls: dict[str, Callable[[Inputs], Tensor]] = {
             "strided(256)": lambda x: attend(*x, Strided(back=256)),
             "windowed(256)": lambda x: attend(*x, Windowed(size=256)),
@@ -159,7 +145,7 @@ def _series(report: Report, heads: int) -> None:
         }
         for name, call in calls.items():
             with torch.no_grad():
-                _point(report, name, length, milliseconds(partial(call, inputs), "cuda", 0.1))
+                report.point(name, length, milliseconds(partial(call, inputs), "cuda", 0.1))
 
 
 def _label(pattern: Pattern, width: int) -> str:
@@ -184,21 +170,19 @@ class _Flex:
         from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
         self.create = create_block_mask
-        self.attend: Callable[..., Any] = torch.compile(flex_attention, dynamic=False)
-
-    def mask(self, pattern: Pattern, n: int) -> Any:
-        from regard.attention.flex import mask_mod
-
-        return self.create(mask_mod(pattern, n, n, "cuda"), None, None, n, n, device="cuda")
+        self.attend: Callable[..., Tensor] = torch.compile(flex_attention, dynamic=False)
 
     def timed(self, pattern: Pattern, inputs: Inputs, measure: Callable[..., Timed]) -> Timed:
+        from regard.attention.flex import mask_mod
+
         torch._dynamo.reset()
-        start = time.perf_counter()
-        mask = self.mask(pattern, inputs[0].shape[2])
-        torch.cuda.synchronize()
-        built = (time.perf_counter() - start) * 1e3
-        out = measure(lambda: self.attend(*inputs, block_mask=mask))
-        return Timed(out.forward, out.both, f"block mask {built:.0f} ms")
+        n, masks = inputs[0].shape[2], []
+        seen = mask_mod(pattern, n, n, "cuda")
+        built = 1e3 * seconds(
+            lambda: masks.append(self.create(seen, None, None, n, n, device="cuda")), "cuda"
+        )
+        out = measure(lambda: self.attend(*inputs, block_mask=masks[0]))
+        return replace(out, note=f"block mask {built:.0f} ms")
 
 
 def _short(report: Report) -> None:
@@ -210,24 +194,8 @@ def _short(report: Report) -> None:
             "regard": partial(attend, q, k, v, Strided(back=256)),
             "SDPA, causal": partial(sdpa, q, k, v, is_causal=True),
         }
-        times = {who: milliseconds(_captured(call).replay, "cuda", 0.2) for who, call in calls.items()}
-        report.add(
-            f"strided(256) n={n} B8, graph",
-            Timed(times["regard"]),
-            {"SDPA, causal": Timed(times["SDPA, causal"])},
-        )
-
-
-def _captured(call: Callable[[], Tensor]) -> torch.cuda.CUDAGraph:
-    stream = torch.cuda.Stream()
-    with torch.cuda.stream(stream):
-        for _ in range(3):
-            call()
-    torch.cuda.synchronize()
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        call()
-    return graph
+        times = {who: Timed(milliseconds(captured(call), "cuda", 0.2)) for who, call in calls.items()}
+        report.add(f"strided(256) n={n} B8, graph", times.pop("regard"), times)
 
 
 def _prepare(report: Report, n: int) -> None:
@@ -239,16 +207,13 @@ def _prepare(report: Report, n: int) -> None:
             times = []
             for _ in range(5):
                 tile_lists.cache_clear()
-                start = time.perf_counter()
-                prepare(problem)
-                torch.cuda.synchronize()
-                times.append((time.perf_counter() - start) * 1e3)
-            report.add(f"prepare {_label(pattern, 64)[:-4]} n={length}", Timed(statistics.median(times)), {})
+                times.append(1e3 * seconds(partial(prepare, problem), "cuda"))
+            report.add(f"prepare {_label(pattern, 64)[:-4]} n={length}", Timed(statistics.median(times)))
 
 
 def _segments(report: Report, n: int, heads: int, flex: _Flex) -> None:
     """Packed documents that change with every batch: bounds, or a block mask, made inside the clock."""
-    inputs = _inputs(n, heads, 64, "cuda", torch.bfloat16)
+    inputs = qkv(n, heads, 64, "cuda", torch.bfloat16)
     # As a pattern the documents become the same segments in the same kernel, so that is what is checked.
     exact.check(Documents(lengths=_lengths(n)) & Causal(), inputs)
     lengths = torch.tensor(_lengths(n))

@@ -9,8 +9,9 @@ import pytest
 import torch
 
 import regard.attention
-from regard.cli.benches import attention, exact, harness
-from regard.cli.benches.harness import HEADER, Report, Row, Timed, both_ways, line, milliseconds
+from regard.bench import attention, exact
+from regard.bench.report import Report, TimeRow, plot
+from regard.bench.timing import Timed, both_ways, milliseconds
 from regard.cli.main import main
 from regard.pattern import Causal, Dilated, Global, Pattern, Strided, Windowed
 
@@ -32,13 +33,13 @@ def test_ratios_are_the_peers_time_over_ours(capsys: pytest.CaptureFixture[str])
     assert (ours.who, ours.forward_ratio, ours.floor_ms) == ("regard", None, 0.5)
     assert (sdpa.forward_ratio, sdpa.both_ratio, sdpa.floor_ms) == (3.0, 2.0, None)
     assert (absent.forward_ratio, absent.both_ratio, absent.note) == (None, None, "not installed")
-    assert capsys.readouterr().out.splitlines() == [line(ours), line(sdpa), line(absent)]
+    assert capsys.readouterr().out.splitlines() == [ours.line(), sdpa.line(), absent.line()]
 
 
 def test_a_line_has_the_columns_of_the_header() -> None:
-    text = line(Row("strided(8)", "regard", 2.0, 5.0, 0.5))
+    text = TimeRow("strided(8)", "regard", 2.0, 5.0, 0.5).line()
     assert text.split() == ["strided(8)", "regard", "2.000", "5.000", "–", "–", "0.500", "25%"]
-    assert line(Row("x", "SDPA", 6.0, 10.0, None, 3.0, 2.0)).split()[2:] == [
+    assert TimeRow("x", "SDPA", 6.0, 10.0, None, 3.0, 2.0).line().split()[2:] == [
         "6.000",
         "10.000",
         "3.00×",
@@ -47,7 +48,7 @@ def test_a_line_has_the_columns_of_the_header() -> None:
         "–",
     ]
     for title, value in (("forward", "2.000"), ("with back", "5.000"), ("floor", "0.500"), ("share", "25%")):
-        assert HEADER.index(title) + len(title) == text.index(value) + len(value)
+        assert TimeRow.titles().index(title) + len(title) == text.index(value) + len(value)
 
 
 def test_a_saved_report_says_what_it_ran_on(tmp_path: Path) -> None:
@@ -63,7 +64,7 @@ def test_a_saved_report_says_what_it_ran_on(tmp_path: Path) -> None:
 
 def test_the_plot_has_log_axes_and_names(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    harness.plot(a_report(), tmp_path / "plot.svg", "attention on a machine")
+    plot(a_report(), tmp_path / "plot.svg", "attention on a machine")
     text = (tmp_path / "plot.svg").read_text(encoding="utf-8")
     for word in ("attention on a machine", "sequence length n", "milliseconds", "ours", "1k", "4k"):
         assert f"<!-- {word} -->" in text
@@ -136,14 +137,14 @@ def without_a_clock(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     def check(pattern: Pattern, inputs: tuple[torch.Tensor, ...]) -> None:
         order.append(f"checked {pattern}")
 
-    def line(row: Row) -> str:
+    def line(row: TimeRow) -> str:
         order.append(f"{row.who}: {row.case}")
         return ""
 
     monkeypatch.setattr(attention, "both_ways", lambda *_, **__: Timed(1.0, 2.0))
     monkeypatch.setattr(attention, "milliseconds", lambda *_, **__: 1.0)
     monkeypatch.setattr(exact, "check", check)
-    monkeypatch.setattr(harness, "line", line)
+    monkeypatch.setattr(TimeRow, "line", line)
     return order
 
 
@@ -186,7 +187,7 @@ class TestTheVerb:
         pytest.importorskip("matplotlib")
         assert main(["bench", "attention", "--device", "cpu", "--quick", "--out", str(tmp_path)]) == 0
         header, *rows, last = capsys.readouterr().out.splitlines()
-        assert header == HEADER
+        assert header == TimeRow.titles()
         assert len(rows) == 3
         (stored,) = tmp_path.glob("attention-*.json")
         assert last == f"written to {stored}"

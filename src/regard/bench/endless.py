@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 import torch
 from torch import Tensor
 
-from regard.cli.benches.harness import Report, Timed
+from regard.bench.report import Report
+from regard.bench.timing import Timed, failed, seconds, synchronise
 from regard.errors import need
 from regard.layers import Gelu, PreNorm, Rotary
 from regard.models import GPT, GPTConfig
-from regard.pattern import Causal, Pattern, Strided
+from regard.pattern import Causal, Strided
 
 WINDOW = 1024  # tokens before a point of the curve that are timed
 SLICE = 256  # of which the fastest so many count, whatever else the machine does
@@ -44,8 +46,8 @@ class Curve:
             f"{self.megabytes[early]:.1f} and {self.megabytes[late]:.1f} MB more than at the start"
         )
 
-    def as_dict(self) -> dict[str, Any]:
-        """Everything, for machines; a stream that was cut short says so."""
+    def as_dict(self) -> dict[str, object]:
+        """What the result file says of it; a stream that was cut short says so."""
         cut = None if self.tokens == self.asked else f"stopped after {self.seconds:.0f} s, as agreed"
         return {
             "pattern": self.pattern,
@@ -58,34 +60,26 @@ class Curve:
         }
 
 
-@dataclass(frozen=True)
-class Size:
-    """The model that writes."""
-
-    depth: int
-    width: int
-    vocab: int
-
-
 def run(device: str, quick: bool) -> Report:
     """Both curves: milliseconds per token and megabytes, against the tokens written."""
     cuda = device == "cuda"
     dtype = torch.bfloat16 if cuda else torch.float32
-    size = Size(1, 32, 100) if quick else Size(6, 256, 12_000) if cuda else Size(1, 64, 100)
+    config = _config(1, 32, 100) if quick else _config(6, 256, 12_000) if cuda else _config(1, 64, 100)
     counts = (2_000, 1_000) if quick else (1_000_000, 32_000 if cuda else 16_000)
     limits = (90.0, 60.0) if cuda else (2400.0, 60.0)  # seconds, after which a stream is cut short
-    settings = {"device": device, "quick": quick, "dtype": str(dtype), "model": f"{size.depth}×{size.width}"}
-    report = Report("endless", settings | {"curves": []})
+    curves: list[dict[str, object]] = []
+    settings = {"device": device, "quick": quick, "dtype": str(dtype)}
+    report = Report("endless", settings | {"model": f"{config.depth}×{config.width}", "curves": curves})
     patterns = (Strided(back=16 if quick else 256), Causal())
     for pattern, count, limit in zip(patterns, counts, limits, strict=True):
         try:
-            one = curve(pattern, size, count, device, dtype, limit)
+            one = curve(replace(config, pattern=pattern), count, device, dtype, limit)
         except Exception as error:  # the other is still worth measuring
-            report.add(str(pattern), Timed(note=f"failed: {type(error).__name__}: {error}"), {})
+            report.add(str(pattern), failed(error))
             continue
-        report.settings["curves"].append(one.as_dict())
+        curves.append(one.as_dict())
         report.series[one.pattern] = one.ms
-        report.add(one.pattern, Timed(forward=one.ms[max(one.ms)], note=one.summary), {})
+        report.add(one.pattern, Timed(forward=one.ms[max(one.ms)], note=one.summary))
     return report
 
 
@@ -100,39 +94,39 @@ def marks(count: int) -> list[int]:
     return early + tenths
 
 
-def curve(pattern: Pattern, size: Size, count: int, device: str, dtype: torch.dtype, limit: float) -> Curve:
-    """Write `count` tokens with one row, or as many as fit into `limit` seconds."""
-    config = GPTConfig(
-        vocab=size.vocab,
+def _config(depth: int, width: int, vocab: int) -> GPTConfig:
+    """The model that writes."""
+    return GPTConfig(
+        vocab=vocab,
         context=1024,
-        depth=size.depth,
-        width=size.width,
-        heads=size.width // 64 if size.width >= 64 else 1,
-        pattern=pattern,
+        depth=depth,
+        width=width,
+        heads=max(1, width // 64),
         position=Rotary(),
         block=PreNorm(feedforward=Gelu(tanh=True)),
     )
+
+
+def curve(config: GPTConfig, count: int, device: str, dtype: torch.dtype, limit: float) -> Curve:
+    """Write `count` tokens with one row, or as many as fit into `limit` seconds."""
     prompt = torch.zeros(1, 8, dtype=torch.long, device=device)
     for tokens in (min(count, SLICE), count):  # the first model warms up: libraries and kernels are loaded
         model = GPT(config, generator=torch.Generator().manual_seed(0)).to(device, dtype).eval()
-        _synchronise(device)
+        synchronise(device)
         empty = held(device)
         stream = model.stream(prompt, max_new_tokens=tokens)
         if tokens < count:
             _take(stream, tokens, float("inf"))
-    found = Curve(str(pattern), count)
+    found = Curve(str(config.pattern), count)
     begin = time.perf_counter()
     for mark in marks(count):
         window = min(WINDOW, mark - found.tokens)
         found.tokens += _take(stream, mark - found.tokens - window, begin + limit)
         times: list[float] = []
         while found.tokens < mark and time.perf_counter() < begin + limit:
-            _synchronise(device)
-            before = time.perf_counter()
-            timed = _take(stream, min(SLICE, mark - found.tokens), float("inf"))
-            _synchronise(device)
-            times.append(1e3 * (time.perf_counter() - before) / timed)
-            found.tokens += timed
+            some = min(SLICE, mark - found.tokens)
+            times.append(1e3 * seconds(partial(_take, stream, some, float("inf")), device) / some)
+            found.tokens += some
         if times:
             found.ms[found.tokens] = min(times)
             found.megabytes[found.tokens] = held(device) - empty
@@ -148,11 +142,6 @@ def _take(stream: Iterator[Tensor], count: int, until: float) -> int:
             return i
         next(stream)
     return count
-
-
-def _synchronise(device: str) -> None:
-    if device == "cuda":
-        torch.cuda.synchronize()
 
 
 def held(device: str) -> float:
@@ -171,7 +160,8 @@ def plot(report: Report, path: Path, title: str) -> None:
 
     figure = Figure(figsize=(9.0, 3.8), layout="constrained")
     panels = figure.subplots(1, 2)
-    for one, style in zip(report.settings["curves"], ("-o", "--s"), strict=False):
+    curves = cast("list[dict[str, dict[int, float]]]", report.settings["curves"])
+    for one, style in zip(curves, ("-o", "--s"), strict=False):
         for axes, points in zip(panels, (one["ms per token"], one["megabytes"]), strict=True):
             axes.semilogx(list(points), list(points.values()), style, label=one["pattern"], markersize=4)
     labels = ("milliseconds per token", "megabytes more than at the start")

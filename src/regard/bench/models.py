@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from regard.cli.benches.harness import Report, Timed, milliseconds
+from regard.bench.report import Report
+from regard.bench.timing import Timed, captured, milliseconds
 from regard.models import ViT, ViTConfig, from_huggingface
 
 CLASSES, PATCH, CLOSE = 10, 4, 1e-4
@@ -24,7 +24,7 @@ Model = tuple[nn.Module, Callable[[Tensor], Tensor]]  # its weights, and images 
 
 
 @dataclass(frozen=True)
-class Shape:
+class ViTSize:
     """What all four build."""
 
     image: int
@@ -34,12 +34,12 @@ class Shape:
     heads: int
 
     def __str__(self) -> str:
-        size = f"{self.image}×{self.image}×{self.channels}/{PATCH}"
-        return f"ViT {size}, depth {self.depth}, width {self.width}"
+        image = f"{self.image}×{self.image}×{self.channels}/{PATCH}"
+        return f"ViT {image}, depth {self.depth}, width {self.width}"
 
 
-FULL = (Shape(28, 1, 6, 128, 4), Shape(32, 3, 6, 256, 4))
-QUICK = (Shape(28, 1, 1, 16, 2), Shape(32, 3, 1, 16, 2))
+FULL = (ViTSize(28, 1, 6, 128, 4), ViTSize(32, 3, 6, 256, 4))
+QUICK = (ViTSize(28, 1, 1, 16, 2), ViTSize(32, 3, 1, 16, 2))
 
 
 def run(device: str, quick: bool) -> Report:
@@ -49,73 +49,73 @@ def run(device: str, quick: bool) -> Report:
     dtype = "bfloat16 by autocast, weights float32" if device == "cuda" else "float32"
     settings = {"device": device, "quick": quick, "batch": batch, "dtype": dtype, "step": step}
     report = Report("models", settings)
-    shapes = QUICK if quick else FULL
-    settings["checks"] = [_check(shape) for shape in shapes]
-    for shape in shapes:
-        _time(report, shape, batch, device)
+    sizes = QUICK if quick else FULL
+    settings["checks"] = [_check(size) for size in sizes]
+    for size in sizes:
+        _time(report, size, batch, device)
     return report
 
 
-def _ours(shape: Shape) -> Model:
+def _ours(size: ViTSize) -> Model:
     config = ViTConfig(
-        image=shape.image,
+        image=size.image,
         patch=PATCH,
-        channels=shape.channels,
+        channels=size.channels,
         classes=CLASSES,
-        depth=shape.depth,
-        width=shape.width,
-        heads=shape.heads,
+        depth=size.depth,
+        width=size.width,
+        heads=size.heads,
     )
     model = ViT(config, generator=torch.Generator().manual_seed(0))
     return model, model
 
 
-def _timm(shape: Shape) -> Model:
+def _timm(size: ViTSize) -> Model:
     model = import_module("timm.models.vision_transformer").VisionTransformer(
-        img_size=shape.image,
+        img_size=size.image,
         patch_size=PATCH,
-        in_chans=shape.channels,
+        in_chans=size.channels,
         num_classes=CLASSES,
-        embed_dim=shape.width,
-        depth=shape.depth,
-        num_heads=shape.heads,
+        embed_dim=size.width,
+        depth=size.depth,
+        num_heads=size.heads,
     )
     return model, model
 
 
-def _vit_pytorch(shape: Shape) -> Model:
+def _vit_pytorch(size: ViTSize) -> Model:
     model = import_module("vit_pytorch").ViT(
-        image_size=shape.image,
+        image_size=size.image,
         patch_size=PATCH,
         num_classes=CLASSES,
-        dim=shape.width,
-        depth=shape.depth,
-        heads=shape.heads,
-        dim_head=shape.width // shape.heads,
-        mlp_dim=4 * shape.width,
-        channels=shape.channels,
+        dim=size.width,
+        depth=size.depth,
+        heads=size.heads,
+        dim_head=size.width // size.heads,
+        mlp_dim=4 * size.width,
+        channels=size.channels,
     )
     return model, model
 
 
-def _transformers(shape: Shape) -> Model:
+def _transformers(size: ViTSize) -> Model:
     transformers = import_module("transformers")
     config = transformers.ViTConfig(
-        image_size=shape.image,
+        image_size=size.image,
         patch_size=PATCH,
-        num_channels=shape.channels,
+        num_channels=size.channels,
         num_labels=CLASSES,
-        num_hidden_layers=shape.depth,
-        hidden_size=shape.width,
-        num_attention_heads=shape.heads,
-        intermediate_size=4 * shape.width,
+        num_hidden_layers=size.depth,
+        hidden_size=size.width,
+        num_attention_heads=size.heads,
+        intermediate_size=4 * size.width,
     )
     model = transformers.ViTForImageClassification(config)
     return model, lambda images: model(images).logits
 
 
 # Where each builds its ViT from: what can be imported can be built.
-PEERS: dict[str, tuple[str, Callable[[Shape], Model]]] = {
+PEERS: dict[str, tuple[str, Callable[[ViTSize], Model]]] = {
     "timm": ("timm.models.vision_transformer", _timm),
     "vit-pytorch": ("vit_pytorch", _vit_pytorch),
     "transformers": ("transformers.models.vit.modeling_vit", _transformers),
@@ -134,42 +134,42 @@ def _obstacle(peer: str) -> str | None:
     return None
 
 
-def _check(shape: Shape) -> str:
+def _check(size: ViTSize) -> str:
     """Raise unless ours gives the logits of transformers for the same weights."""
     obstacle = _obstacle("transformers")
     if obstacle is not None:
-        return f"{shape}: logits not compared, transformers: {obstacle}"
+        return f"{size}: logits not compared, transformers: {obstacle}"
     import_module("transformers").logging.disable_progress_bar()
-    model, logits = _transformers(shape)
+    model, logits = _transformers(size)
     generator = torch.Generator().manual_seed(0)
     with torch.no_grad():
         for weight in model.parameters():  # at birth many are zero or one, and would not be missed
             fan_in = weight[0].numel()
             mean, spread = (0.5, 0.3) if weight.ndim == 1 else (0.0, fan_in**-0.5)
             weight.normal_(mean, spread, generator=generator)
-        images, _ = _batch(shape, 3, "cpu")
+        images, _ = _batch(size, 3, "cpu")
         want = logits(images)
         error = float((from_huggingface(model)(images) - want).abs().max())
-    text = f"{shape}: logits up to {want.abs().max():.1f} differ from transformers' by {error:.1e}"
+    text = f"{size}: logits up to {want.abs().max():.1f} differ from transformers' by {error:.1e}"
     if not error <= CLOSE:
         raise ValueError(f"{text}, allowed {CLOSE}; not timed")
     return text
 
 
-def _batch(shape: Shape, batch: int, device: str) -> tuple[Tensor, Tensor]:
+def _batch(size: ViTSize, batch: int, device: str) -> tuple[Tensor, Tensor]:
     generator = torch.Generator().manual_seed(0)
-    images = torch.randn(batch, shape.channels, shape.image, shape.image, generator=generator)
+    images = torch.randn(batch, size.channels, size.image, size.image, generator=generator)
     return images.to(device), torch.randint(CLASSES, (batch,), generator=generator).to(device)
 
 
-def _time(report: Report, shape: Shape, batch: int, device: str) -> None:
-    images, labels = _batch(shape, batch, device)
+def _time(report: Report, size: ViTSize, batch: int, device: str) -> None:
+    images, labels = _batch(size, batch, device)
 
     def measure(peer: str | None, how: str) -> Timed:
         obstacle = None if peer is None else _obstacle(peer)
         if obstacle is not None:
             return Timed(note=obstacle)
-        model, logits = _ours(shape) if peer is None else PEERS[peer][1](shape)
+        model, logits = _ours(size) if peer is None else PEERS[peer][1](size)
         model.to(device).train()
         step = training_step(model, logits, images, labels, how)
         spent = milliseconds(step, device, budget=1.0)
@@ -182,7 +182,7 @@ def _time(report: Report, shape: Shape, batch: int, device: str) -> None:
         pairs = [(None, "eager"), ("timm", "compiled")]
         peers = {f"{peer or 'regard'}, {how}": measure(peer, how) for peer, how in pairs}
     peers |= {f"{peer}, eager": measure(peer, "eager") for peer in PEERS}
-    report.add(str(shape), ours, peers)
+    report.add(str(size), ours, peers)
 
 
 def training_step(
@@ -190,18 +190,18 @@ def training_step(
 ) -> Callable[[], object]:
     """One step of training as a call: forward, loss and backward, and on a GPU the optimiser."""
     device = images.device.type
-    captured = how == "captured"
     optimizer = None
     if device == "cuda":
-        rate = torch.tensor(1e-4, device=device) if captured else 1e-4
-        optimizer = torch.optim.AdamW(model.parameters(), lr=rate, fused=True, capturable=captured)
+        whole = how == "captured"
+        rate = torch.tensor(1e-4, device=device) if whole else 1e-4
+        optimizer = torch.optim.AdamW(model.parameters(), lr=rate, fused=True, capturable=whole)
 
     def loss(images: Tensor, labels: Tensor) -> Tensor:
         with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
             found = logits(images)
         return cross_entropy(found.float(), labels)
 
-    run: Any = loss
+    run: Callable[[Tensor, Tensor], Tensor] = loss
     if how != "eager":
         torch.compiler.reset()  # what was compiled for the model before counts against the limit
         run = torch.compile(loss, mode="reduce-overhead" if how == "compiled" else None)
@@ -218,18 +218,4 @@ def training_step(
     if how == "compiled":
         for _ in range(5):  # compile, record the graphs, replay
             step()
-    return _captured(step) if captured else step
-
-
-def _captured(step: Callable[[], object]) -> Callable[[], object]:
-    """The step as one CUDA graph."""
-    stream = torch.cuda.Stream()
-    stream.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(stream):
-        for _ in range(4):
-            step()
-    torch.cuda.current_stream().wait_stream(stream)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        step()
-    return graph.replay
+    return captured(step) if how == "captured" else step

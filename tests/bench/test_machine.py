@@ -3,7 +3,7 @@ import re
 
 import torch
 
-from regard.cli.machine import this_machine
+from regard.bench.machine import this_machine
 
 
 def test_a_machine_names_itself():

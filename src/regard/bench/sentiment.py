@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
-from regard.cli.benches.harness import Report
+from regard.bench.report import Report, Row
 from regard.data import Reviews, Texts, load, split
 from regard.data.cleaning import without_markup
 from regard.errors import need
@@ -33,14 +33,11 @@ RULE = (
     "multiply, summing k products k − 1 adds, a bias one add, a count times its inverse document frequency "
     "one multiply; cutting a text into tokens, logarithms, norms and activations are not flops"
 )
-HEADER = (
-    f"{'method':<28} {'parameters':>10} {'features':>8} {'flops':>8} {'train s':>8} {'text ms':>8} "
-    f"{'validation':>10} {'test':>7} {'on all':>7}   setting"
-)
 FIRST = {"C": 0.03, "beta": 0.5}  # the setting of NB-SVM that judges readings
 QUICK = 2000, 500  # texts to learn from, and to test on
 Matrix = Any  # of scipy, sparse: one row per text, one column per feature
-Labels = Any  # of numpy: 0 or 1 per text
+Counter = Any  # of scikit-learn, which has no types either
+Labels = np.ndarray  # 0 or 1 per text
 
 
 class Counted(NamedTuple):
@@ -68,7 +65,7 @@ class Reading:
     longest: int = 2  # pairs of neighbours are features too
     least: int = 2
 
-    def counter(self) -> Any:
+    def counter(self) -> Counter:
         """Scikit-learn's counter of features."""
         return need("sklearn.feature_extraction.text", "data").CountVectorizer(
             preprocessor=_cleaned if self.cleaned else str.lower,
@@ -94,8 +91,13 @@ class Method:
 
 
 @dataclass(frozen=True)
-class Scored:
+class Scored(Row):
     """One method with its chosen setting."""
+
+    columns = (
+        ("method", "<28"), ("parameters", ">10"), ("features", ">8"), ("flops", ">8"), ("train s", ">8"),
+        ("text ms", ">8"), ("validation", ">10"), ("test", ">7"), ("on all", ">7"), ("  setting", ""),
+    )  # fmt: skip
 
     method: str
     setting: str
@@ -107,6 +109,16 @@ class Scored:
     validation: float
     test: float
     test_all: float  # after training on all labelled texts, the held-out part among them
+
+    def cells(self) -> list[str]:
+        """The cells as texts, accuracies in percent."""
+        counts = [f"{count:,}" for count in (self.parameters, self.features, self.flops)]
+        scores = [f"{100 * score:.2f}" for score in (self.validation, self.test, self.test_all)]
+        times = [f"{self.training_seconds:.1f}", f"{self.text_ms:.3f}"]
+        return [self.method, *counts, *times, *scores, f"  {self.setting}"]
+
+
+ROW = Scored
 
 
 def run(device: str, quick: bool, data_dir: Path | None = None) -> Report:
@@ -130,7 +142,8 @@ def run(device: str, quick: bool, data_dir: Path | None = None) -> Report:
             print(f"{'NB-SVM, validation':<28} {100 * tried[reading]:>6.2f} %   {reading}", flush=True)
     best = max(tried, key=lambda reading: tried[reading])
     report.settings["readings"] = {str(reading): score for reading, score in tried.items()}
-    report.settings |= {"reading": str(best), "choices": {}}
+    chosen: dict[str, dict[str, float]] = {}
+    report.settings |= {"reading": str(best), "choices": chosen}
     counted: dict[Reading, tuple[list[Counted], list[Counted]]] = {}
     for method in METHODS:
         reading = replace(best, longest=method.longest, least=method.least)
@@ -138,9 +151,8 @@ def run(device: str, quick: bool, data_dir: Path | None = None) -> Report:
             counted[reading] = _count(reading, *parts, found.test), _count(reading, found.train, found.test)
         cut, whole = counted[reading]
         choices = _choose(method, *cut[:2])
-        report.settings["choices"][method.name] = choices
-        report.rows.append(_score(method, cut, whole, max(choices, key=lambda text: choices[text])))
-        print(_line(report.rows[-1]), flush=True)
+        chosen[method.name] = choices
+        report.record(_score(method, cut, whole, max(choices, key=lambda text: choices[text])))
     report.settings["seconds of all"] = round(time.perf_counter() - start, 1)
     return report
 
@@ -172,7 +184,7 @@ def nb_svm(counts: Matrix, labels: Labels, C: float, beta: float) -> Fitted:
     )
 
 
-def log_count_ratio(present: Matrix, labels: Labels, smooth: float = 1.0) -> Any:
+def log_count_ratio(present: Matrix, labels: Labels, smooth: float = 1.0) -> np.ndarray:
     """How much likelier each feature is in positive texts, as a logarithm: log((p/‖p‖₁)/(q/‖q‖₁)).
 
     >>> x = np.array([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
@@ -291,13 +303,3 @@ def _named(setting: dict[str, float]) -> str:
 
 def _accuracy(answers: Labels, part: Counted) -> float:
     return float((answers == part.labels).mean())
-
-
-def _line(row: Scored) -> str:
-    cells = asdict(row)
-    scores = " ".join(f"{100 * cells[name]:>{n}.2f}" for name, n in
-                      (("validation", 10), ("test", 7), ("test_all", 7)))  # fmt: skip
-    return (
-        f"{row.method:<28} {row.parameters:>10,} {row.features:>8,} {row.flops:>8,} "
-        f"{row.training_seconds:>8.1f} {row.text_ms:>8.3f} {scores}   {row.setting}"
-    )
