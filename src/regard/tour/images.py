@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 import torch
-from rich.console import RenderableType
 from rich.text import Text
 from torch import Tensor
 
-from regard.cli.page import Section, described, percent
-from regard.cli.tour_curves import curves_html
-from regard.cli.tour_runs import Bill, Workshop, bill_html, bill_rows
+from regard.tour.page import described, percent
+from regard.tour.curves import curves_html
+from regard.tour.runs import TourRuns
+from regard.tour.stop import Bill, Stop
 from regard.cost import price
 from regard.data import Augment, Images, load
 from regard.probe import (
@@ -32,9 +30,9 @@ SHOWN, WRONG = 8, 4  # at most so many digits are shown, so many of them mistake
 SHADES = " ░▒▓█"
 
 
-def images(shop: Workshop) -> Section:
+def images(runs: TourRuns) -> Stop:
     """Which digit, and by what."""
-    trained = shop.train(RECIPE)
+    trained = runs.train(RECIPE)
     model, said = trained.run.model, trained.run.description
     digits = load("digits")
     assert isinstance(digits, Images)
@@ -51,8 +49,7 @@ def images(shop: Workshop) -> Section:
     )
     recipe = trained.recipe
     cost = price(model.config, batch=recipe.batch, training=True)
-    bill = Bill(cost.parameters, cost.flops, trained.result.steps, f"{recipe.batch} images")
-    shop.bills[RECIPE] = trained, bill
+    bill = Bill.of(trained, cost, f"{recipe.batch} images")
     right = int((answers == labels).sum())
     rows, cols = look.maps["attention"].shape[1:]
     intro = (
@@ -65,7 +62,7 @@ def images(shop: Workshop) -> Section:
         "over all layers and heads, rollout follows it through the layers, and gradient says which patches "
         "spoke for the answer (orange) or against it (blue). Mistakes come first, where there are any."
     )
-    file = shop.out / "digit.png"
+    file = runs.out / "digit.png"
     file.write_bytes(png(enlarge(look.pictures[-1], side=1)))
     use = f"regard look {trained.run.folder} {file} --labels {look.truth(-1)}"
     html = (
@@ -73,20 +70,16 @@ def images(shop: Workshop) -> Section:
         f"{curves_html(trained.rows, 'accuracy', 'accuracy, held out, %', {'goal': GOAL}, 100)}\n"
         f"<h3>Where it looked</h3>\n<p>{maps}</p>\n{images_section(look).html}\n"
         f"<h3>Each head by itself, on the last of them</h3>\n{heads_section(look, len(at) - 1).html}\n"
-        f"<h3>How far to trust the maps</h3>\n{hiding_section(check).html}\n{bill_html(trained, bill, use)}"
+        f"<h3>How far to trust the maps</h3>\n{hiding_section(check).html}\n{bill.html(use)}"
     )
-    terminal: list[RenderableType] = [
-        intro,
-        score,
-        _drawn(look),
-        _hidden(check),
-        described(bill_rows(trained, bill)),
-    ]
-    data = {
-        "accuracy": accuracy, "advantage": check.advantage, "cost": bill.as_dict(),
-        "result": asdict(trained.result), "command": trained.command,
-    }  # fmt: skip
-    return Section("A small ViT reads digits", html, terminal, data)
+    return Stop(
+        html,
+        [intro, score, _drawn(look), _hidden(check), described(bill.rows())],
+        {"accuracy": accuracy, "advantage": check.advantage, **bill.as_dict()},
+        bill,
+        percent(accuracy),
+        (percent(accuracy), "of new digits are read right by a small ViT"),
+    )
 
 
 def chosen(answers: Tensor, labels: Tensor) -> Tensor:

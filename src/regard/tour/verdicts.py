@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import torch
-from rich.console import RenderableType
 from torch import Tensor
 
-from regard.cli.page import Section, described, listed, percent, table
-from regard.cli.tour_curves import curves_html
-from regard.cli.tour_runs import Bill, Workshop, bill_html, bill_rows
+from regard.tour.page import described, listed, percent, table
+from regard.tour.curves import curves_html
+from regard.tour.runs import TourRuns
+from regard.tour.stop import Bill, Stop
 from regard.cost import price
 from regard.data import Reviews, Texts, load
 from regard.data.batching import pad
@@ -35,9 +35,9 @@ class Judged:
     accuracy: float
 
 
-def verdicts(shop: Workshop) -> Section:
+def verdicts(runs: TourRuns) -> Stop:
     """Good or bad, where no single word tells."""
-    trained = shop.train(RECIPE)
+    trained = runs.train(RECIPE)
     data = load("verdicts")
     assert isinstance(data, Reviews)
     test = data.test
@@ -49,9 +49,7 @@ def verdicts(shop: Workshop) -> Section:
     ]
     recipe, model = trained.recipe, trained.run.model
     cost = price(model.config, tokens=length, batch=recipe.batch, training=True)
-    counted = f"{recipe.batch} texts of the mean length, {length} tokens"
-    bill = Bill(cost.parameters, cost.flops, trained.result.steps, counted)
-    shop.bills[RECIPE] = trained, bill
+    bill = Bill.of(trained, cost, f"{recipe.batch} texts of the mean length, {length} tokens")
     kept = round(len(data.train) * recipe.task.validation)
     intro = (
         "“Verdicts” is a language of film reviews, made for this project, in which negation, contrast and "
@@ -72,18 +70,18 @@ def verdicts(shop: Workshop) -> Section:
         f"<p>{intro}</p>\n{table(head, rows, kind='words-first')}\n"
         f"{table(shown, examples, kind='words-first')}\n"
         f"{curves_html(trained.rows, 'accuracy', 'accuracy, held out, %', lines, 100)}\n"
-        f"<h3>What it read</h3>\n{cards}\n{bill_html(trained, bill, use)}"
+        f"<h3>What it read</h3>\n{cards}\n{bill.html(use)}"
     )
-    terminal: list[RenderableType] = [
-        intro, listed(head, rows), listed(shown, examples, wrap=True),
-        described(bill_rows(trained, bill)),
-    ]  # fmt: skip
-    found = {
-        "accuracy": judges[2].accuracy, "bag": judges[0].accuracy, "pairs": judges[1].accuracy,
-        "examples": [text for text, *_ in examples], "cost": bill.as_dict(),
-        "result": asdict(trained.result), "command": trained.command,
-    }  # fmt: skip
-    return Section("An encoder reads what words alone do not say", html, terminal, found)
+    right = {"accuracy": judges[2].accuracy, "bag": judges[0].accuracy, "pairs": judges[1].accuracy}
+    score, bagged = percent(judges[2].accuracy), percent(judges[0].accuracy)
+    return Stop(
+        html,
+        [intro, listed(head, rows), listed(shown, examples, wrap=True), described(bill.rows())],
+        {**right, "examples": [text for text, *_ in examples], **bill.as_dict()},
+        bill,
+        score,
+        (score, f"of new verdicts are understood by an encoder, by a bag of words {bagged}"),
+    )
 
 
 @torch.no_grad()

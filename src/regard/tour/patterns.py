@@ -10,7 +10,9 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from regard.cli.page import Section, listed, table
+from regard.tour.page import listed, table
+from regard.tour.runs import TourRuns
+from regard.tour.stop import Stop
 from regard.pattern import Causal, Full, Pattern, Strided, Windowed
 from regard.pattern.picture import percent
 from regard.pattern.summary import summarise
@@ -40,14 +42,15 @@ LECTURES: list[tuple[str, Pattern, str]] = [
 ]
 
 
-def lecture_patterns() -> Section:
+def drawings(_: TourRuns) -> Stop:
     """Three ways to look back, each drawn, counted and explained."""
     intro = (
         "Attention lets every position of a sequence, the query, look at other positions, the keys. "
         "A pattern says who may look at whom. Each pair that is allowed costs one dot product, so counting "
         "the marks of a picture is counting the work."
     )
-    cards, panels, data = [], [], {}
+    cards, panels, laws = [], [], Table("pattern", "pairs for n tokens", box=None, padding=(0, 2, 0, 0))
+    data: dict[str, object] = {}
     for name, pattern, why in LECTURES:
         found = summarise(pattern, SMALL)
         data[found.pattern] = found.as_dict()
@@ -63,16 +66,12 @@ def lecture_patterns() -> Section:
         panels.append(
             Panel(grid, title=found.pattern, subtitle=f"{found.pairs} of {found.dense}", expand=False)
         )
-    laws = Table(box=None, padding=(0, 2, 0, 0))
-    for head in ("pattern", "pairs for n tokens"):
-        laws.add_column(head)
-    for name, pattern, _ in LECTURES:
-        laws.add_row(name.lower(), Text(str(summarise(pattern, SMALL).letters)))
+        laws.add_row(name.lower(), Text(str(found.letters)))
     html = f"<p>{intro}</p>\n" + '<div class="cards three">\n' + "\n".join(cards) + "\n</div>"
-    return Section("Who may look at whom", html, [intro, Columns(panels), laws], data)
+    return Stop(html, [intro, Columns(panels), laws], data)
 
 
-def prices() -> Section:
+def costs(_: TourRuns) -> Stop:
     """The same patterns on a long sequence, beside looking at everything."""
     intro = (
         f"At {LONG:,} tokens the difference is no longer one of taste: looking at everything grows with n², "
@@ -99,9 +98,4 @@ def prices() -> Section:
         '<code>regard count "strided(1023) | global(4) &amp; causal" -n 64k --formula</code>.'
     )
     html = f"<p>{intro}</p>\n{table(head, rows)}\n<p>{more}</p>"
-    return Section(
-        f"What they cost at {LONG:,} tokens",
-        html,
-        [intro, listed(head, rows)],
-        {p.pattern: p.as_dict() for p in found},
-    )
+    return Stop(html, [intro, listed(head, rows)], {one.pattern: one.as_dict() for one in found})

@@ -6,8 +6,9 @@ from html import escape
 
 from rich.console import RenderableType
 
-from regard.cli.page import Section, listed, percent, table
-from regard.cli.tour_runs import short
+from regard.tour.page import listed, percent, table
+from regard.tour.runs import TourRuns
+from regard.tour.stop import Stop, short
 from regard.cost import price
 from regard.cost.formulas import written
 from regard.cost.presets import PRESETS
@@ -17,7 +18,7 @@ from regard.cost.result import Cost
 TOKENS = 1024
 
 
-def model_price() -> Section:
+def model_price(_: TourRuns) -> Stop:
     """What GPT-2 costs to read, to train and to write with; where it goes; and how it grows."""
     config = PRESETS["gpt2"]()
     reading = price(config, tokens=TOKENS)
@@ -50,9 +51,9 @@ def model_price() -> Section:
         f'<p class="formula">{escape(law)}</p>\n<p class="quiet">{escape(legend)}.</p>\n'
         f"<pre>regard cost gpt2 --tokens {TOKENS}</pre>"
     )
-    terminal: list[RenderableType] = [intro, listed(head, rows), lesson, f"{law}\n{legend}"]
     data = {name: {"flops": cost.flops, "depth": cost.depth} for name, cost in costs.items()}
-    return Section("What a model costs", html, terminal, {"parameters": reading.parameters, **data})
+    terminal: list[RenderableType] = [intro, listed(head, rows), lesson, f"{law}\n{legend}"]
+    return Stop(html, terminal, {"parameters": reading.parameters, **data})
 
 
 def _parts(cost: Cost) -> list[tuple[str, str, str, str]]:

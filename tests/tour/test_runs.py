@@ -1,32 +1,32 @@
 import pytest
 import torch
 
-from regard.cli.tour_images import chosen
-from regard.cli.tour_language import longest_copy
-from regard.cli.tour_runs import Workshop
-from regard.cli.tour_verdicts import misread
+from regard.tour.images import chosen
+from regard.tour.language import longest_copy
+from regard.tour.runs import TourRuns
+from regard.tour.verdicts import misread
 from regard.data import Texts
 from regard.train import read_recipe
 
 QUICK = ["model.depth=1", "model.width=8", "model.heads=2"]
 
 
-def workshop(tmp_path, **how):
-    shop = Workshop(tmp_path / "tour", steps=2, quiet=True, **how)
-    shop.begin()
-    return shop
+def runs(tmp_path, **how):
+    found = TourRuns(tmp_path / "tour", steps=2, quiet=True, **how)
+    found.claim()
+    return found
 
 
 def test_trained_anew_unless_asked(tmp_path):
-    first = workshop(tmp_path).train("digits-vit", QUICK)
+    first = runs(tmp_path).train("digits-vit", QUICK)
     assert first.command.endswith("--set model.heads=2 --set steps=2")
     summary = tmp_path / "tour" / "runs" / "digits-vit" / "summary.json"
     written = summary.stat().st_mtime_ns
-    kept = workshop(tmp_path, reuse=True).train("digits-vit", QUICK)
+    kept = runs(tmp_path, reuse=True).train("digits-vit", QUICK)
     assert kept.reused
     assert summary.stat().st_mtime_ns == written
     assert kept.result == first.result
-    again = workshop(tmp_path).train("digits-vit", QUICK)
+    again = runs(tmp_path).train("digits-vit", QUICK)
     assert not again.reused
     assert summary.stat().st_mtime_ns > written
     assert again.result.scores == first.result.scores
@@ -35,21 +35,21 @@ def test_trained_anew_unless_asked(tmp_path):
 
 def test_what_was_killed_goes_on_or_begins_anew(tmp_path):
     folder = tmp_path / "tour" / "runs" / "digits-vit"
-    whole = workshop(tmp_path).train("digits-vit", QUICK)
+    whole = runs(tmp_path).train("digits-vit", QUICK)
     (folder / "summary.json").unlink()  # what a kill after the last checkpoint leaves
-    assert workshop(tmp_path, reuse=True).train("digits-vit", QUICK).result.steps == 2
+    assert runs(tmp_path, reuse=True).train("digits-vit", QUICK).result.steps == 2
     (folder / "summary.json").unlink()
     (folder / "metrics.jsonl").write_text("{", encoding="utf-8")
     (folder.parent / ".old-1").mkdir()
-    again = workshop(tmp_path).train("digits-vit", QUICK)
+    again = runs(tmp_path).train("digits-vit", QUICK)
     assert again.result.scores == whole.result.scores
     assert not (folder.parent / ".old-1").exists()
 
 
 def test_a_run_by_another_recipe_is_not_taken_for_this_one(tmp_path):
-    workshop(tmp_path).train("digits-vit", QUICK)
+    runs(tmp_path).train("digits-vit", QUICK)
     with pytest.raises(ValueError, match=r"another recipe: task\.model\.depth differ"):
-        workshop(tmp_path, reuse=True).train("digits-vit", ["model.depth=2", *QUICK[1:]])
+        runs(tmp_path, reuse=True).train("digits-vit", ["model.depth=2", *QUICK[1:]])
     assert read_recipe(tmp_path / "tour" / "runs" / "digits-vit").task.model.depth == 1
 
 

@@ -5,8 +5,8 @@ from html.parser import HTMLParser
 import pytest
 
 from regard.cli.main import main
-from regard.cli.page import Section, page, table
-from regard.cli.tour_stops import STOPS
+from regard.tour.page import Section, page, table
+from regard.tour.walk import STOPS
 
 GPT, VIT, ENCODER = list(STOPS)[-3:]
 RUNS = ("play-gpt", "digits-vit", "verdicts-encoder")
@@ -110,7 +110,7 @@ def test_reuse_trains_nothing_and_json_tells_all(made, capsys, monkeypatch):
     def never(*_, **__):
         raise AssertionError("trained again")
 
-    monkeypatch.setattr("regard.cli.tour_runs.train", never)
+    monkeypatch.setattr("regard.tour.runs.train", never)
     assert main(["tour", "--out", str(made), "--steps", "2", "--reuse", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["out"] == str(made / "index.html")

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import asdict
 from html import escape
 
 import torch
 from rich.columns import Columns
-from rich.console import RenderableType
 from rich.panel import Panel
 from rich.text import Text
 
-from regard.cli.page import Section, described
-from regard.cli.tour_curves import curves_html
-from regard.cli.tour_runs import Bill, Workshop, bill_html, bill_rows
+from regard.tour.page import described
+from regard.tour.curves import curves_html
+from regard.tour.runs import TourRuns
+from regard.tour.stop import Bill, Stop
 from regard.cost import price
 from regard.data import Corpus, load
 from regard.data.draws import generator
@@ -28,23 +27,19 @@ SPEAKERS = ("MERRIN", "HOB", "BRAND")
 LONGEST = 220  # characters of one sample
 
 
-def language(shop: Workshop) -> Section:
+def language(runs: TourRuns) -> Stop:
     """The next character, learnt from one play."""
     corpus = load("play")
     assert isinstance(corpus, Corpus)
-    trained = shop.train(RECIPE)
-    recipe, rows = trained.recipe, trained.rows
+    trained = runs.train(RECIPE)
+    recipe = trained.recipe
     task = recipe.task.build(Setting(torch.device("cpu"), recipe.seed))
     newborn = task.model(generator(recipe.seed, "weights")).eval()  # what the training began with
     model = trained.run.model
     assert isinstance(model, GPT)
     before, after = speak(newborn, task.tokenizer), speak(model, task.tokenizer)
     cost = price(model.config, tokens=model.config.context, batch=recipe.batch, training=True)
-    bill = Bill(
-        cost.parameters, cost.flops, trained.result.steps,
-        f"{recipe.batch} windows of {model.config.context} characters",
-    )  # fmt: skip
-    shop.bills[RECIPE] = trained, bill
+    bill = Bill.of(trained, cost, f"{recipe.batch} windows of {model.config.context} characters")
     scores = trained.result.scores
     bits, guess = scores["bits_per_character"], math.log2(model.config.vocab)
     copied = max((longest_copy(text, corpus.text) for text in after), key=len)
@@ -68,22 +63,19 @@ def language(shop: Workshop) -> Section:
     )
     html = (
         f'<p>{intro}</p>\n<div class="cards">{cards}</div>\n<p>{escape(copy)} {found}</p>\n'
-        f"{curves_html(rows, 'bits_per_character', 'bits per character, held out', lines)}\n"
-        f"{bill_html(trained, bill, use)}"
+        f"{curves_html(trained.rows, 'bits_per_character', 'bits per character, held out', lines)}\n"
+        f"{bill.html(use)}"
     )
     panels = [Panel(Text("\n\n".join(texts), overflow="fold"), title=when, width=38)
               for when, texts in (("before", before), ("after", after))]  # fmt: skip
-    terminal: list[RenderableType] = [
-        intro,
-        Columns(panels),
-        f"{copy} {found}",
-        described(bill_rows(trained, bill)),
-    ]
-    data = {
-        "scores": scores, "before": before, "after": after, "copied": copied, "cost": bill.as_dict(),
-        "result": asdict(trained.result), "command": trained.command,
-    }  # fmt: skip
-    return Section("A small GPT learns a play", html, terminal, data)
+    return Stop(
+        html,
+        [intro, Columns(panels), f"{copy} {found}", described(bill.rows())],
+        {"scores": scores, "before": before, "after": after, "copied": copied, **bill.as_dict()},
+        bill,
+        f"{bits:.2f} bits/character",
+        (f"{bits:.2f}", "bits for a character of a play, by a small GPT"),
+    )
 
 
 @torch.no_grad()

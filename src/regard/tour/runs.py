@@ -5,18 +5,14 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from html import escape
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 from uuid import uuid4
 
 from regard import recipes
-from regard.cost.report import about
 from regard.train import Recipe, Result, Run, load_run, override, read_recipe, train
 from regard.train.folder import RECIPE, SUMMARY
 from regard.train.metrics import Row, read_rows
-from regard.train.progress import duration
 
 MARK = "tour.json"  # says that a folder is a tour's, so that its old runs may go
 
@@ -39,42 +35,16 @@ class Trained:
 
 
 @dataclass(frozen=True)
-class Bill:
-    """What a run cost: operations of one training step, multiplies and adds, and how a step was counted."""
-
-    parameters: int
-    step: int
-    steps: int
-    counted: str
-
-    @property
-    def total(self) -> int:
-        """Operations of the whole training."""
-        return self.step * self.steps
-
-    def as_dict(self) -> dict[str, Any]:
-        """Everything, for machines."""
-        return {
-            "parameters": self.parameters,
-            "flops_per_step": self.step,
-            "steps": self.steps,
-            "flops": self.total,
-            "counted": self.counted,
-        }
-
-
-@dataclass
-class Workshop:
-    """Where the tour trains, and what it has trained so far."""
+class TourRuns:
+    """Where and how the tour trains."""
 
     out: Path
     reuse: bool = False
     steps: int | None = None
     quiet: bool = False
-    bills: dict[str, tuple[Trained, Bill]] = field(default_factory=dict)
 
-    def begin(self) -> None:
-        """Claim the folder, unless it holds runs that no tour made."""
+    def claim(self) -> None:
+        """Mark the folder as a tour's, unless it holds runs that no tour made."""
         runs = self.out / "runs"
         if not (self.out / MARK).exists() and runs.exists() and any(runs.iterdir()):
             raise ValueError(f"{runs} holds runs that no tour made; choose another --out")
@@ -105,35 +75,3 @@ def _clear(folder: Path) -> None:
         old = folder.with_name(f".old-{uuid4().hex}")
         folder.rename(old)
         shutil.rmtree(old, ignore_errors=True)
-
-
-def bill_rows(trained: Trained, bill: Bill) -> list[tuple[str, str]]:
-    """What a run cost, in words."""
-    times = trained.result.seconds
-    spent = ", ".join(f"{name} {duration(times[name])}" for name in times)
-    when = " in an earlier tour" if trained.reused else ""
-    return [
-        ("parameters", f"{bill.parameters:,}"),
-        ("one training step", f"{short(bill.step)} flops, {bill.counted}"),
-        (f"all {bill.steps:,} steps", f"{short(bill.total)} flops"),
-        ("time", f"{duration(trained.seconds)}{when} ({spent})"),
-    ]
-
-
-def bill_html(trained: Trained, bill: Bill, use: str) -> str:
-    """The bill, and the commands that repeat the run and use its model."""
-    rows = "".join(f"<tr><td>{escape(a)}</td><td>{escape(b)}</td></tr>" for a, b in bill_rows(trained, bill))
-    return (
-        f'<h3>What it cost</h3>\n<table class="bill"><tbody>{rows}</tbody></table>\n'
-        f'<p class="quiet">To repeat it alone, and to use what was trained here:</p>\n'
-        f"<pre>{escape(trained.command)}\n{escape(use)}</pre>"
-    )
-
-
-def short(count: int) -> str:
-    """A count in short.
-
-    >>> short(272_298_589_184), short(640)
-    ('272.3 G', '640')
-    """
-    return about(count) or f"{count:,}"
