@@ -1,4 +1,7 @@
-"""The command `regard`: its verbs, and errors as one line with exit code 2."""
+"""The command `regard`: its verbs, and errors as one line with exit code 2.
+
+A verb imports torch and the like when it is called, so that help, version and completion come at once.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,6 @@ from regard.cli.train import TrainCommand, train
 app = typer.Typer(
     name="regard",
     help="Sequence models you can see, count and run.",
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
