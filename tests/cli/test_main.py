@@ -76,8 +76,9 @@ from regard.cli.main import main
 def call(*words, **environment):
     os.environ |= environment
     shown = io.StringIO()
-    with contextlib.redirect_stdout(shown), contextlib.redirect_stderr(shown), contextlib.suppress(SystemExit):
-        main(words)
+    with contextlib.redirect_stdout(shown), contextlib.redirect_stderr(shown):
+        with contextlib.suppress(SystemExit):
+            main(words)
     for name in environment:
         del os.environ[name]
     return shown.getvalue()
