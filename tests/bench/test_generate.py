@@ -100,7 +100,7 @@ def test_the_shapes_are_those_of_the_issue() -> None:
     assert (SMALL.depth, SMALL.width, SMALL.vocab) == (6, 256, 12_000)
     sizes = []
     for shape in LARGE:
-        config = generate._config(shape)
+        config = shape.config()
         width, depth = config.width, config.depth
         sizes.append(12 * width**2 * depth + (config.vocab + config.context) * width)
     assert sizes[0] == pytest.approx(124e6, rel=0.01)

@@ -53,23 +53,20 @@ def _cpu(report: Report, quick: bool) -> None:
     dense = Strided(back=128).dense(n)
     # One mask stands for all: SDPA computes every pair, whatever the mask allows.
     masked = replace(measure(lambda: sdpa(*inputs, dense)), note="timed with strided(128)'s mask")
+    peers: dict[Pattern, dict[str, Callable[[], Tensor]]] = {
+        Strided(back=128): {},
+        COMPOSITE: {},
+        Dilated(back=128, step=4): {},
+        Windowed(size=128): {"SDPA, folded": lambda: _folded(inputs, 128)},
+        Causal(): {"SDPA, causal": lambda: sdpa(*inputs, is_causal=True)},
+        Full(): {"SDPA": lambda: sdpa(*inputs)},
+    }
     small = qkv(1024, 1, 64, "cpu", torch.float32)
-    for pattern in (Strided(back=128), COMPOSITE, Dilated(back=128, step=4)):
+    for pattern, calls in peers.items():
         exact.check(pattern, small)
-        report.add(str(pattern), measure(partial(attend, *inputs, pattern)), {"SDPA, dense mask": masked})
-    window = Windowed(size=128)
-    exact.check(window, small)
-    folded = measure(lambda: _folded(inputs, 128))
-    report.add(
-        str(window),
-        measure(lambda: attend(*inputs, window)),
-        {"SDPA, dense mask": masked, "SDPA, folded": folded},
-    )
-    for pattern in (Causal(), Full()):
-        exact.check(pattern, small)
-    report.add("causal", measure(lambda: attend(*inputs, Causal())),
-               {"SDPA, causal": measure(lambda: sdpa(*inputs, is_causal=True))})  # fmt: skip
-    report.add("full", measure(lambda: attend(*inputs, Full())), {"SDPA": measure(lambda: sdpa(*inputs))})
+        ours = measure(partial(attend, *inputs, pattern))
+        beside = {} if pattern in (Causal(), Full()) else {"SDPA, dense mask": masked}
+        report.add(str(pattern), ours, beside | {who: measure(call) for who, call in calls.items()})
     for length in (1024, 2048, 4096) if quick else (4096, 8192, 16384, 32768, 65536):
         inputs_n = qkv(length, 4, 64, "cpu", torch.float32)
         timed = both_ways(partial(attend, *inputs_n, Strided(back=128)), inputs_n, "cpu", 1.0)
@@ -78,8 +75,8 @@ def _cpu(report: Report, quick: bool) -> None:
         if length <= 8192:
             with torch.no_grad():
                 mask = Strided(back=128).dense(length)
-                report.point("SDPA with the dense mask, forward", length,
-                       milliseconds(partial(sdpa, *inputs_n, mask), "cpu"))  # fmt: skip
+                spent = milliseconds(partial(sdpa, *inputs_n, mask), "cpu")
+            report.point("SDPA with the dense mask, forward", length, spent)
 
 
 def _folded(inputs: Inputs, window: int) -> Tensor:
@@ -101,12 +98,7 @@ def _cuda(report: Report, quick: bool) -> None:
     for width in (64, 128):
         inputs = qkv(n, heads, width, "cuda", torch.bfloat16)
         measure = partial(both_ways, inputs=inputs, device="cuda")
-        patterns: list[Pattern] = [
-            Strided(back=256),
-            Strided(back=1024),
-            Windowed(size=256),
-            Windowed(size=1024),
-        ]
+        patterns: list[Pattern] = [kind(size) for kind in (Strided, Windowed) for size in (256, 1024)]
         if width == 64:
             side = 1 << n.bit_length() // 2
             patterns += [
@@ -178,9 +170,8 @@ class _Flex:
         torch._dynamo.reset()
         n, masks = inputs[0].shape[2], []
         seen = mask_mod(pattern, n, n, "cuda")
-        built = 1e3 * seconds(
-            lambda: masks.append(self.create(seen, None, None, n, n, device="cuda")), "cuda"
-        )
+        build = partial(self.create, seen, None, None, n, n, device="cuda")
+        built = 1e3 * seconds(lambda: masks.append(build()), "cuda")
         out = measure(lambda: self.attend(*inputs, block_mask=masks[0]))
         return replace(out, note=f"block mask {built:.0f} ms")
 

@@ -12,10 +12,11 @@ from typing import cast
 import torch
 from torch import Tensor
 
+from regard.bench.generate import GPT2Size
 from regard.bench.report import Report
 from regard.bench.timing import Timed, failed, seconds, synchronise
 from regard.errors import need
-from regard.layers import Gelu, PreNorm, Rotary
+from regard.layers import Rotary
 from regard.models import GPT, GPTConfig
 from regard.pattern import Causal, Strided
 
@@ -95,16 +96,8 @@ def marks(count: int) -> list[int]:
 
 
 def _config(depth: int, width: int, vocab: int) -> GPTConfig:
-    """The model that writes."""
-    return GPTConfig(
-        vocab=vocab,
-        context=1024,
-        depth=depth,
-        width=width,
-        heads=max(1, width // 64),
-        position=Rotary(),
-        block=PreNorm(feedforward=Gelu(tanh=True)),
-    )
+    """The model that writes: a GPT-2 that knows no last position."""
+    return replace(GPT2Size("", depth, width, max(1, width // 64), vocab).config(), position=Rotary())
 
 
 def curve(config: GPTConfig, count: int, device: str, dtype: torch.dtype, limit: float) -> Curve:

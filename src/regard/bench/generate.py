@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -46,6 +46,11 @@ class GPT2Size:
 
     def __str__(self) -> str:
         return f"{self.name} {self.depth}×{self.width}"
+
+    def config(self) -> GPTConfig:
+        """Ours of this size."""
+        sizes = {name: size for name, size in asdict(self).items() if name != "name"}
+        return GPTConfig(**sizes, block=PreNorm(feedforward=Gelu(tanh=True)))
 
 
 SMALL = GPT2Size("GPT-2 shape", 6, 256, 4, 12_000)
@@ -87,17 +92,6 @@ def run(device: str, quick: bool, folder: Path | None = None, only: Sequence[str
             if folder is not None:
                 report.save(folder)
     return report
-
-
-def _config(size: GPT2Size) -> GPTConfig:
-    return GPTConfig(
-        vocab=size.vocab,
-        context=size.context,
-        depth=size.depth,
-        width=size.width,
-        heads=size.heads,
-        block=PreNorm(feedforward=Gelu(tanh=True)),
-    )
 
 
 def _peer(size: GPT2Size) -> nn.Module:
@@ -187,7 +181,7 @@ def _floor(model: GPT) -> float:
 def _ours(size: GPT2Size, device: str, dtype: torch.dtype) -> GPT:
     generator = torch.Generator(device).manual_seed(0)
     with torch.device(device):
-        return GPT(_config(size), generator=generator).to(dtype).eval()
+        return GPT(size.config(), generator=generator).to(dtype).eval()
 
 
 def _beside(report: Report, size: GPT2Size, batch: int, device: str, dtype: torch.dtype, span: Span) -> None:

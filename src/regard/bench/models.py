@@ -8,7 +8,7 @@ CPU forward and backward in float32. On a GPU "compiled" means torch.compile wit
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib import import_module
 
 import torch
@@ -19,7 +19,7 @@ from regard.bench.report import Report
 from regard.bench.timing import Timed, captured, milliseconds
 from regard.models import ViT, ViTConfig, from_huggingface
 
-CLASSES, PATCH, CLOSE = 10, 4, 1e-4
+CLOSE = 1e-4  # how far logits may differ
 Model = tuple[nn.Module, Callable[[Tensor], Tensor]]  # its weights, and images to logits
 
 
@@ -32,9 +32,11 @@ class ViTSize:
     depth: int
     width: int
     heads: int
+    patch: int = 4
+    classes: int = 10
 
     def __str__(self) -> str:
-        image = f"{self.image}×{self.image}×{self.channels}/{PATCH}"
+        image = f"{self.image}×{self.image}×{self.channels}/{self.patch}"
         return f"ViT {image}, depth {self.depth}, width {self.width}"
 
 
@@ -57,25 +59,16 @@ def run(device: str, quick: bool) -> Report:
 
 
 def _ours(size: ViTSize) -> Model:
-    config = ViTConfig(
-        image=size.image,
-        patch=PATCH,
-        channels=size.channels,
-        classes=CLASSES,
-        depth=size.depth,
-        width=size.width,
-        heads=size.heads,
-    )
-    model = ViT(config, generator=torch.Generator().manual_seed(0))
+    model = ViT(ViTConfig(**asdict(size)), generator=torch.Generator().manual_seed(0))
     return model, model
 
 
 def _timm(size: ViTSize) -> Model:
     model = import_module("timm.models.vision_transformer").VisionTransformer(
         img_size=size.image,
-        patch_size=PATCH,
+        patch_size=size.patch,
         in_chans=size.channels,
-        num_classes=CLASSES,
+        num_classes=size.classes,
         embed_dim=size.width,
         depth=size.depth,
         num_heads=size.heads,
@@ -86,8 +79,8 @@ def _timm(size: ViTSize) -> Model:
 def _vit_pytorch(size: ViTSize) -> Model:
     model = import_module("vit_pytorch").ViT(
         image_size=size.image,
-        patch_size=PATCH,
-        num_classes=CLASSES,
+        patch_size=size.patch,
+        num_classes=size.classes,
         dim=size.width,
         depth=size.depth,
         heads=size.heads,
@@ -102,9 +95,9 @@ def _transformers(size: ViTSize) -> Model:
     transformers = import_module("transformers")
     config = transformers.ViTConfig(
         image_size=size.image,
-        patch_size=PATCH,
+        patch_size=size.patch,
         num_channels=size.channels,
-        num_labels=CLASSES,
+        num_labels=size.classes,
         num_hidden_layers=size.depth,
         hidden_size=size.width,
         num_attention_heads=size.heads,
@@ -159,7 +152,7 @@ def _check(size: ViTSize) -> str:
 def _batch(size: ViTSize, batch: int, device: str) -> tuple[Tensor, Tensor]:
     generator = torch.Generator().manual_seed(0)
     images = torch.randn(batch, size.channels, size.image, size.image, generator=generator)
-    return images.to(device), torch.randint(CLASSES, (batch,), generator=generator).to(device)
+    return images.to(device), torch.randint(size.classes, (batch,), generator=generator).to(device)
 
 
 def _time(report: Report, size: ViTSize, batch: int, device: str) -> None:
@@ -177,12 +170,9 @@ def _time(report: Report, size: ViTSize, batch: int, device: str) -> None:
 
     gpu = device == "cuda"
     ours = measure(None, "captured" if gpu else "eager")
-    peers = {}
-    if gpu:
-        pairs = [(None, "eager"), ("timm", "compiled")]
-        peers = {f"{peer or 'regard'}, {how}": measure(peer, how) for peer, how in pairs}
-    peers |= {f"{peer}, eager": measure(peer, "eager") for peer in PEERS}
-    report.add(str(size), ours, peers)
+    others: list[tuple[str | None, str]] = [(None, "eager"), ("timm", "compiled")] if gpu else []
+    others += [(peer, "eager") for peer in PEERS]
+    report.add(str(size), ours, {f"{peer or 'regard'}, {how}": measure(peer, how) for peer, how in others})
 
 
 def training_step(

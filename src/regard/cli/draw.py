@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -39,13 +39,11 @@ def draw(
         if not as_json:
             print(f"{out}: {caption(found)[0]}")
             return
-    shown: dict[str, Any] = (
-        {"out": str(out)} if out is not None else {"grid": grid(value, queries, keys).split("\n")}
-    )
+    shown = grid(value, queries, keys).split("\n") if out is None else []
     if as_json:
-        print_json(found.as_dict() | shown)
+        print_json(found.as_dict() | ({"grid": shown} if out is None else {"out": str(out)}))
     else:
-        print("\n".join([*shown["grid"], "", *caption(found)]))
+        print("\n".join([*shown, "", *caption(found)]))
 
 
 def grid(value: Pattern, n: int, m: int) -> str:

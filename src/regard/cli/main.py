@@ -27,7 +27,7 @@ from regard.cli.predict import predict
 from regard.cli.runs import runs
 from regard.cli.studio import studio
 from regard.cli.tour import tour
-from regard.cli.train import TrainCommand, train
+from regard.cli.train import auto_as_one, train
 
 app = typer.Typer(
     name="regard",
@@ -38,7 +38,7 @@ app = typer.Typer(
 app.command()(draw)
 app.command()(count)
 app.command()(cost)
-app.command(cls=TrainCommand)(train)
+app.command()(train)
 app.command("eval")(evaluate)
 app.command()(predict)
 app.command()(generate)
@@ -76,7 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     try:
         arguments = sys.argv[1:] if arguments is None else arguments
-        code = app(args=list(arguments), prog_name="regard", standalone_mode=False)
+        code = app(args=auto_as_one(arguments), prog_name="regard", standalone_mode=False)
         sys.stdout.flush()
     except Fault as error:
         return _fail(error.format_message())  # type: ignore[attr-defined]

@@ -6,7 +6,7 @@ import json
 from dataclasses import fields, is_dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -17,8 +17,11 @@ from regard.models.files import MODELS
 from regard.models.parts import build
 from regard.pattern import parse
 
+if TYPE_CHECKING:
+    from regard.train import Recipe
 
-def find(name: str) -> tuple[Any, str]:
+
+def find(name: str) -> tuple[object, str]:
     """(what to price, what it is) of a preset, a config file, a run folder or a recipe."""
     if name in PRESETS:
         what = preset(name)
@@ -36,7 +39,7 @@ def find(name: str) -> tuple[Any, str]:
     raise ValueError(f"{name!r} is no preset, no recipe and no file or folder; {hint}")
 
 
-def from_path(path: Path) -> tuple[Any, str]:
+def from_path(path: Path) -> tuple[object, str]:
     """What a config.json, a folder with one, or a run folder describes."""
     if path.is_dir():
         inner = [path / "model" / "config.json", path / "config.json", path / "recipe.json"]
@@ -60,9 +63,9 @@ def from_path(path: Path) -> tuple[Any, str]:
     return read_config(data, str(path))
 
 
-def from_recipe(recipe: Any, words: str) -> tuple[Any, str]:
+def from_recipe(recipe: Recipe, words: str) -> tuple[object, str]:
     """The model of a recipe; where the data decides on the vocabulary, the words say so."""
-    config: Any = getattr(recipe.task, "model", None)
+    config = getattr(recipe.task, "model", None)
     if config is None:
         raise ValueError(f"{words} names no model to price")
     if type(config) not in {kind for kind, _ in MODELS.values()}:
@@ -76,7 +79,7 @@ def from_recipe(recipe: Any, words: str) -> tuple[Any, str]:
     return config, words
 
 
-def changed(what: Any, changes: list[str]) -> Any:
+def changed(what: object, changes: list[str]) -> object:
     """The config with fields set from texts; a pattern by its text, anything else as JSON."""
     for text in changes:
         field, sign, value = text.partition("=")
@@ -87,6 +90,8 @@ def changed(what: Any, changes: list[str]) -> Any:
             raise ValueError(
                 f"{type(what).__name__} has no field {field!r}{hint}; fields: {', '.join(names)}"
             )
+        assert is_dataclass(what)  # it has fields
+        assert not isinstance(what, type)
         try:
             found = parse(value) if field == "pattern" else json.loads(value)
         except json.JSONDecodeError:
@@ -95,14 +100,14 @@ def changed(what: Any, changes: list[str]) -> Any:
     return what
 
 
-def default_tokens(what: Any) -> int | None:
+def default_tokens(what: object) -> int | None:
     """The context of a model of sequences, where it has one."""
     inner = getattr(what, "backbone", getattr(what, "config", what))
     context = getattr(inner, "context", getattr(what, "max_N", None))
     return 2048 if context is None and isinstance(what, DecoderShape) else context
 
 
-def default_image(what: Any) -> tuple[int, int] | None:
+def default_image(what: object) -> tuple[int, int] | None:
     """A size for models of images of any size."""
     return (28, 28) if isinstance(what, GridCompletionConfig) else None
 
