@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,6 @@ from torch.nn.functional import cross_entropy
 from regard.bench import models
 from regard.bench.models import FULL, QUICK, ViTSize
 from regard.cli.main import main
-from regard.models import ViT
 
 SMALL = ViTSize(12, 2, 1, 8, 2)
 
@@ -36,8 +36,7 @@ def test_quick_on_a_cpu(tmp_path: Path) -> None:
 
 def test_the_shapes_are_those_of_the_design() -> None:
     assert (ViTSize(28, 1, 6, 128, 4), ViTSize(32, 3, 6, 256, 4)) == FULL
-    model, _ = models._ours(FULL[0])
-    assert isinstance(model, ViT)
+    model = models._ours(FULL[0])
     assert (model.config.tokens, model.config.head_size, model.config.classes) == (50, 32, 10)
 
 
@@ -46,12 +45,12 @@ def test_peers_have_our_size(peer: str) -> None:
     if models._obstacle(peer) is not None:
         pytest.skip(f"{peer}: {models._obstacle(peer)}")
 
-    def size(build: Callable[[ViTSize], models.Model]) -> int:
-        return sum(weight.numel() for weight in build(FULL[0])[0].parameters())
+    def size(build: Callable[[ViTSize], torch.nn.Module]) -> int:
+        return sum(weight.numel() for weight in build(FULL[0]).parameters())
 
-    assert size(models.PEERS[peer][1]) == pytest.approx(size(models._ours), rel=0.002)
-    logits = models.PEERS[peer][1](SMALL)[1]
-    assert logits(models._batch(SMALL, 3, "cpu")[0]).shape == (3, 10)
+    assert size(models.PEERS[peer].build) == pytest.approx(size(models._ours), rel=0.002)
+    images = models._batch(SMALL, 3, "cpu")[0]
+    assert models.logits(models.PEERS[peer].build(SMALL), images).shape == (3, 10)
 
 
 def test_a_model_that_disagrees_is_not_timed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,7 +88,7 @@ def test_a_peer_that_cannot_be_had_is_a_row(
         (tmp_path / "some_peer.py").write_text(text, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     for peer in models.PEERS:
-        monkeypatch.setitem(models.PEERS, peer, ("some_peer", models._ours))
+        monkeypatch.setitem(models.PEERS, peer, replace(models.PEERS[peer], module="some_peer"))
     monkeypatch.setattr(models, "milliseconds", lambda *_, **__: 4.0)
     report = models.run("cpu", quick=True)
     ours, *peers = report.rows[:4]
@@ -99,11 +98,11 @@ def test_a_peer_that_cannot_be_had_is_a_row(
 
 
 def test_a_step_leaves_the_gradients_of_one_batch() -> None:
-    model, logits = models._ours(SMALL)
+    model = models._ours(SMALL)
     images, labels = models._batch(SMALL, 5, "cpu")
-    step = models.training_step(model, logits, images, labels)
+    step = models.training_step(model, images, labels)
     step()
     step()
     found = [weight.grad for weight in model.parameters()]
-    wanted = torch.autograd.grad(cross_entropy(logits(images), labels), list(model.parameters()))
+    wanted = torch.autograd.grad(cross_entropy(model(images), labels), list(model.parameters()))
     torch.testing.assert_close(found, list(wanted))

@@ -20,7 +20,6 @@ from regard.bench.timing import Timed, captured, milliseconds
 from regard.models import ViT, ViTConfig, from_huggingface
 
 CLOSE = 1e-4  # how far logits may differ
-Model = tuple[nn.Module, Callable[[Tensor], Tensor]]  # its weights, and images to logits
 
 
 @dataclass(frozen=True)
@@ -58,69 +57,58 @@ def run(device: str, quick: bool) -> Report:
     return report
 
 
-def _ours(size: ViTSize) -> Model:
-    model = ViT(ViTConfig(**asdict(size)), generator=torch.Generator().manual_seed(0))
-    return model, model
+def _ours(size: ViTSize) -> ViT:
+    return ViT(ViTConfig(**asdict(size)), generator=torch.Generator().manual_seed(0))
 
 
-def _timm(size: ViTSize) -> Model:
-    model = import_module("timm.models.vision_transformer").VisionTransformer(
-        img_size=size.image,
-        patch_size=size.patch,
-        in_chans=size.channels,
-        num_classes=size.classes,
-        embed_dim=size.width,
-        depth=size.depth,
-        num_heads=size.heads,
-    )
-    return model, model
+@dataclass(frozen=True)
+class Peer:
+    """Where someone else's ViT comes from, what our sizes are called there, and its config if it has one."""
+
+    module: str
+    kind: str
+    names: dict[str, str]
+    config: str | None = None
+
+    def build(self, size: ViTSize) -> nn.Module:
+        """Theirs of this size."""
+        found, sizes = import_module(self.module), asdict(size)
+        sizes |= {"hidden": 4 * size.width, "head_width": size.width // size.heads}
+        named = {theirs: sizes[ours] for theirs, ours in self.names.items()}
+        kind: Callable[..., nn.Module] = getattr(found, self.kind)
+        return kind(**named) if self.config is None else kind(getattr(found, self.config)(**named))
 
 
-def _vit_pytorch(size: ViTSize) -> Model:
-    model = import_module("vit_pytorch").ViT(
-        image_size=size.image,
-        patch_size=size.patch,
-        num_classes=size.classes,
-        dim=size.width,
-        depth=size.depth,
-        heads=size.heads,
-        dim_head=size.width // size.heads,
-        mlp_dim=4 * size.width,
-        channels=size.channels,
-    )
-    return model, model
+PEERS = {
+    "timm": Peer("timm.models.vision_transformer", "VisionTransformer", {
+        "img_size": "image", "patch_size": "patch", "in_chans": "channels", "num_classes": "classes",
+        "embed_dim": "width", "depth": "depth", "num_heads": "heads",
+    }),
+    "vit-pytorch": Peer("vit_pytorch", "ViT", {
+        "image_size": "image", "patch_size": "patch", "channels": "channels", "num_classes": "classes",
+        "dim": "width", "depth": "depth", "heads": "heads", "dim_head": "head_width", "mlp_dim": "hidden",
+    }),
+    "transformers": Peer("transformers.models.vit.modeling_vit", "ViTForImageClassification", {
+        "image_size": "image", "patch_size": "patch", "num_channels": "channels", "num_labels": "classes",
+        "hidden_size": "width", "num_hidden_layers": "depth", "num_attention_heads": "heads",
+        "intermediate_size": "hidden",
+    }, config="ViTConfig"),
+}  # fmt: skip
 
 
-def _transformers(size: ViTSize) -> Model:
-    transformers = import_module("transformers")
-    config = transformers.ViTConfig(
-        image_size=size.image,
-        patch_size=size.patch,
-        num_channels=size.channels,
-        num_labels=size.classes,
-        num_hidden_layers=size.depth,
-        hidden_size=size.width,
-        num_attention_heads=size.heads,
-        intermediate_size=4 * size.width,
-    )
-    model = transformers.ViTForImageClassification(config)
-    return model, lambda images: model(images).logits
-
-
-# Where each builds its ViT from: what can be imported can be built.
-PEERS: dict[str, tuple[str, Callable[[ViTSize], Model]]] = {
-    "timm": ("timm.models.vision_transformer", _timm),
-    "vit-pytorch": ("vit_pytorch", _vit_pytorch),
-    "transformers": ("transformers.models.vit.modeling_vit", _transformers),
-}
+def logits(model: nn.Module, images: Tensor) -> Tensor:
+    """What a model answers; transformers wraps it."""
+    found = model(images)
+    out: Tensor = getattr(found, "logits", found)
+    return out
 
 
 def _obstacle(peer: str) -> str | None:
     """Why a peer cannot be had, or None: it may be absent, or may not fit this torch."""
     try:
-        import_module(PEERS[peer][0])
+        import_module(PEERS[peer].module)
     except ModuleNotFoundError as error:
-        absent = error.name == PEERS[peer][0].partition(".")[0]
+        absent = error.name == PEERS[peer].module.partition(".")[0]
         return "not installed" if absent else f"not installed: {error.name}"
     except (ImportError, RuntimeError) as error:
         return f"cannot be imported: {str(error).splitlines()[0]}"
@@ -133,7 +121,7 @@ def _check(size: ViTSize) -> str:
     if obstacle is not None:
         return f"{size}: logits not compared, transformers: {obstacle}"
     import_module("transformers").logging.disable_progress_bar()
-    model, logits = _transformers(size)
+    model = PEERS["transformers"].build(size)
     generator = torch.Generator().manual_seed(0)
     with torch.no_grad():
         for weight in model.parameters():  # at birth many are zero or one, and would not be missed
@@ -141,7 +129,7 @@ def _check(size: ViTSize) -> str:
             mean, spread = (0.5, 0.3) if weight.ndim == 1 else (0.0, fan_in**-0.5)
             weight.normal_(mean, spread, generator=generator)
         images, _ = _batch(size, 3, "cpu")
-        want = logits(images)
+        want = logits(model, images)
         error = float((from_huggingface(model)(images) - want).abs().max())
     text = f"{size}: logits up to {want.abs().max():.1f} differ from transformers' by {error:.1e}"
     if not error <= CLOSE:
@@ -162,9 +150,8 @@ def _time(report: Report, size: ViTSize, batch: int, device: str) -> None:
         obstacle = None if peer is None else _obstacle(peer)
         if obstacle is not None:
             return Timed(note=obstacle)
-        model, logits = _ours(size) if peer is None else PEERS[peer][1](size)
-        model.to(device).train()
-        step = training_step(model, logits, images, labels, how)
+        model = _ours(size) if peer is None else PEERS[peer].build(size)
+        step = training_step(model.to(device).train(), images, labels, how)
         spent = milliseconds(step, device, budget=1.0)
         return Timed(both=spent, note=f"{1e3 * batch / spent:,.0f} images/s")
 
@@ -176,7 +163,7 @@ def _time(report: Report, size: ViTSize, batch: int, device: str) -> None:
 
 
 def training_step(
-    model: nn.Module, logits: Callable[[Tensor], Tensor], images: Tensor, labels: Tensor, how: str = "eager"
+    model: nn.Module, images: Tensor, labels: Tensor, how: str = "eager"
 ) -> Callable[[], object]:
     """One step of training as a call: forward, loss and backward, and on a GPU the optimiser."""
     device = images.device.type
@@ -188,7 +175,7 @@ def training_step(
 
     def loss(images: Tensor, labels: Tensor) -> Tensor:
         with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
-            found = logits(images)
+            found = logits(model, images)
         return cross_entropy(found.float(), labels)
 
     run: Callable[[Tensor, Tensor], Tensor] = loss
