@@ -19,7 +19,7 @@ from regard.bench import exact
 from regard.bench.exact import Inputs, qkv
 from regard.bench.machine import H200_BYTES, H200_OPERATIONS
 from regard.bench.report import Report
-from regard.bench.timing import Timed, both_ways, captured, milliseconds, seconds
+from regard.bench.timing import Timed, both_ways, captured, clocked, milliseconds, seconds
 from regard.pattern import (
     Blocks,
     Causal,
@@ -168,12 +168,11 @@ class _Flex:
         from regard.attention.flex import mask_mod
 
         torch._dynamo.reset()
-        n, masks = inputs[0].shape[2], []
+        n = inputs[0].shape[2]
         seen = mask_mod(pattern, n, n, "cuda")
-        build = partial(self.create, seen, None, None, n, n, device="cuda")
-        built = 1e3 * seconds(lambda: masks.append(build()), "cuda")
-        out = measure(lambda: self.attend(*inputs, block_mask=masks[0]))
-        return replace(out, note=f"block mask {built:.0f} ms")
+        mask, spent = clocked(partial(self.create, seen, None, None, n, n, device="cuda"), "cuda")
+        out = measure(lambda: self.attend(*inputs, block_mask=mask))
+        return replace(out, note=f"block mask {1e3 * spent:.0f} ms")
 
 
 def _short(report: Report) -> None:

@@ -7,7 +7,6 @@ A part that fails leaves its error in the file, which is written after every par
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -235,10 +234,8 @@ def _prompts(report: Report, size: GPT2Size, device: str, dtype: torch.dtype) ->
 
     def begin(length: int) -> float:
         tokens = torch.zeros(1, length, dtype=torch.long, device=device)
-        before = time.perf_counter()
         stream = model.stream(tokens, max_new_tokens=16)
-        int(next(stream))
-        first = time.perf_counter() - before
+        first = seconds(lambda: int(next(stream)), device)
         for _ in stream:
             pass
         return 1e3 * first

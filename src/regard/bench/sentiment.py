@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ import numpy as np
 import torch
 
 from regard.bench.report import Report, Row
+from regard.bench.timing import clocked
 from regard.data import Reviews, Texts, load, split
 from regard.data.cleaning import without_markup
 from regard.errors import need
@@ -242,8 +244,8 @@ def _count(reading: Reading, learn: Texts, *others: Texts) -> list[Counted]:
     """Counts, in all parts, of the features that the first part has."""
     counter, found = reading.counter(), []
     for part, count in ((learn, counter.fit_transform), *((other, counter.transform) for other in others)):
-        start = time.perf_counter()
-        found.append(Counted(count(part.texts), part.labels.numpy(), time.perf_counter() - start))
+        counts, spent = clocked(partial(count, part.texts))
+        found.append(Counted(counts, part.labels.numpy(), spent))
     return found
 
 
@@ -267,11 +269,8 @@ def _score(method: Method, cut: Sequence[Counted], whole: Sequence[Counted], cho
     """Train with the chosen setting and test, first on the cut training set, then on the whole one."""
     learn, held, test = cut
     (setting,) = (one for one in method.settings if _named(one) == chosen)
-    start = time.perf_counter()
-    fitted = method.fit(learn.counts, learn.labels, **setting)
-    trained = time.perf_counter()
-    answers = fitted.predict(test.counts)
-    tested = time.perf_counter()
+    fitted, training = clocked(partial(method.fit, learn.counts, learn.labels, **setting))
+    answers, testing = clocked(partial(fitted.predict, test.counts))
     features = round(_present(held.counts).sum() / len(held.labels))
     everything, again = whole
     return Scored(
@@ -280,8 +279,8 @@ def _score(method: Method, cut: Sequence[Counted], whole: Sequence[Counted], cho
         fitted.parameters,
         features,
         fitted.flops(features),
-        learn.seconds + trained - start,
-        (test.seconds + tested - trained) * 1e3 / len(test.labels),
+        learn.seconds + training,
+        (test.seconds + testing) * 1e3 / len(test.labels),
         _accuracy(fitted.predict(held.counts), held),
         _accuracy(answers, test),
         _accuracy(method.fit(everything.counts, everything.labels, **setting).predict(again.counts), again),

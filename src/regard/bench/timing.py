@@ -6,9 +6,12 @@ import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import torch
 from torch import Tensor
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -36,13 +39,18 @@ def synchronise(device: str) -> None:
         torch.cuda.synchronize()
 
 
-def seconds(call: Callable[[], object], device: str) -> float:
-    """What one call takes, to its end on the device."""
+def clocked(call: Callable[[], T], device: str = "cpu") -> tuple[T, float]:
+    """What one call gives, and the seconds that it takes to its end on the device."""
     synchronise(device)
     before = time.perf_counter()
-    call()
+    found = call()
     synchronise(device)
-    return time.perf_counter() - before
+    return found, time.perf_counter() - before
+
+
+def seconds(call: Callable[[], object], device: str) -> float:
+    """What one call takes."""
+    return clocked(call, device)[1]
 
 
 def milliseconds(call: Callable[[], object], device: str, budget: float = 0.4) -> float:
