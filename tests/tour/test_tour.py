@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 import pytest
 
 from regard.cli.main import main
-from regard.tour.page import Section, page, table
+from regard.paper.pages import Section, page, table
 from regard.tour.walk import STOPS
 
 GPT, VIT, ENCODER = list(STOPS)[-3:]

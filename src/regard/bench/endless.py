@@ -15,9 +15,10 @@ from torch import Tensor
 from regard.bench.generate import GPT2Size
 from regard.bench.report import Report
 from regard.bench.timing import Timed, failed, seconds, synchronise
-from regard.errors import need
 from regard.layers import Rotary
 from regard.models import GPT, GPTConfig
+from regard.paper.figures import dress, legend, new_figure, save_figure
+from regard.paper.ink import INK, SERIES, STYLES
 from regard.pattern import Causal, Strided
 
 WINDOW = 1024  # tokens before a point of the curve that are timed
@@ -148,20 +149,17 @@ def held(device: str) -> float:
 
 def plot(report: Report, path: Path, title: str) -> None:
     """Milliseconds per token and megabytes against tokens, side by side."""
-    need("matplotlib", "plot")
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(9.0, 3.8), layout="constrained")
+    figure = new_figure(9.0, 3.8, fitted=True)
     panels = figure.subplots(1, 2)
     curves = cast("list[dict[str, dict[int, float]]]", report.settings["curves"])
-    for one, style in zip(curves, ("-o", "--s"), strict=False):
+    for one, style, colour in zip(curves, STYLES, SERIES, strict=False):
         for axes, points in zip(panels, (one["ms per token"], one["megabytes"]), strict=True):
-            axes.semilogx(list(points), list(points.values()), style, label=one["pattern"], markersize=4)
+            values = list(points), list(points.values())
+            axes.semilogx(*values, style, color=colour, label=one["pattern"], markersize=4)
     labels = ("milliseconds per token", "megabytes more than at the start")
     for axes, what in zip(panels, labels, strict=True):
-        axes.set(xlabel="tokens written", ylabel=what)
         axes.set_ylim(bottom=0)
-        axes.grid(alpha=0.3)
-    panels[0].legend(fontsize=8, frameon=False)
-    figure.suptitle(title, fontsize=10)
-    figure.savefig(path)
+        dress(axes, "tokens written", what)
+    legend(panels[0])
+    figure.suptitle(title, fontsize=11, color=INK)
+    save_figure(figure, path)

@@ -11,7 +11,9 @@ from typing import ClassVar
 
 from regard.bench.machine import Machine, this_machine
 from regard.bench.timing import Timed
-from regard.errors import need
+from regard.paper.figures import dress, legend, new_figure, save_figure
+from regard.paper.ink import SERIES, STYLES
+from regard.paper.quantities import binary
 
 
 @dataclass(frozen=True)
@@ -127,18 +129,14 @@ def save(folder: Path, name: str, machine: Machine, found: dict[str, object]) ->
 
 def plot(report: Report, path: Path, title: str) -> None:
     """The series of a report against length, on log axes."""
-    need("matplotlib", "plot")
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6.4, 4.2), layout="constrained")
+    figure = new_figure(6.4, 4.2, fitted=True)
     axes = figure.subplots()
-    styles = ["-o", "--s", "-.^", ":D", "-v", "--x"]
-    for (name, points), style in zip(report.series.items(), styles * 3, strict=False):
-        axes.loglog(list(points), list(points.values()), style, label=name, markersize=4)
+    for i, (name, points) in enumerate(report.series.items()):
+        style, colour = STYLES[i % len(STYLES)], SERIES[i % len(SERIES)]
+        axes.loglog(list(points), list(points.values()), style, color=colour, label=name, markersize=4)
     ticks = sorted({n for points in report.series.values() for n in points})
-    axes.set_xticks(ticks, [f"{n // 1024}k" if n % 1024 == 0 else str(n) for n in ticks])
+    axes.set_xticks(ticks, [binary(n) for n in ticks])
     axes.minorticks_off()
-    axes.set(xlabel="sequence length n", ylabel="milliseconds", title=title)
-    axes.grid(alpha=0.3)
-    axes.legend(fontsize=8, frameon=False)
-    figure.savefig(path)
+    dress(axes, "sequence length n", "milliseconds", title)
+    legend(axes)
+    save_figure(figure, path)

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from regard.cli.options import AsJson, length, print_json
+from regard.paper.tables import listed
 
 if TYPE_CHECKING:
     from regard.cost import Cost
@@ -117,9 +118,11 @@ def cost(  # noqa: PLR0913, PLR0917 - one option each
         return
     console = Console(highlight=False)
     console.print(Text(f"{name}: {words}", style="bold"), soft_wrap=True)
-    for table in (totals_table(found), formula_table(formulas), tree_table(found) if tree else None):
-        if table is not None:
-            console.print(table)
+    console.print(totals_table(found))
+    if formulas:
+        console.print(formula_table(formulas))
+    if tree:
+        console.print(listed(("part", "parameters", "flops", "share"), report.tree(found)))
     for notice in found.notices:
         print(f"notice: {notice}")
     _say_conventions()
@@ -144,28 +147,13 @@ def totals_table(found: Cost) -> Table:
     return table
 
 
-def formula_table(rows: list[tuple[str, str, str]]) -> Table | None:
+def formula_table(rows: list[tuple[str, str, str]]) -> Table:
     """Every formula, and its O(…)."""
-    if not rows:
-        return None
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     for name, text, order in rows:
         table.add_row(name, Text(f"{text}   {order}"))
-    return table
-
-
-def tree_table(found: Cost) -> Table:
-    """Parts, with their share of the flops."""
-    from regard.cost import report
-
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    table.add_column("part", no_wrap=True)
-    for name in ("parameters", "flops", "share"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for row in report.tree(found):
-        table.add_row(*row)
     return table
 
 
@@ -194,6 +182,7 @@ def _sweep(
     from regard.cli.priceable import changed, find
     from regard.cost import CONVENTIONS, AttentionShape
     from regard.cost.sweep import CURVES, figure, overtakings, sweep
+    from regard.paper.figures import save_figure
 
     variable, _, span = text.partition("=")
     low, sign, high = span.partition(":")
@@ -204,7 +193,7 @@ def _sweep(
     what = AttentionShape(width=512, heads=8) if name is None else find(name)[0]
     found = sweep(changed(what, change or []), length("n", low), length("n", high), curve or CURVES)
     if out is not None:
-        figure(found).savefig(out)
+        save_figure(figure(found), out)
     if as_json:
         print_json({**found.as_dict(), "conventions": CONVENTIONS})
         return

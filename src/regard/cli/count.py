@@ -12,7 +12,7 @@ from rich.text import Text
 from regard.cli.options import AsJson, Keys, PatternText, Queries, lengths, print_json
 
 if TYPE_CHECKING:
-    from regard.pattern.notation import Written
+    from regard.paper.formulas import Written
     from regard.pattern.summary import Summary
 
 Formula = Annotated[bool, typer.Option("--formula", help="Print the formula in n too.")]
@@ -37,7 +37,7 @@ def count(
 
 def table(found: Summary, formula: bool) -> Table:
     """The result as rows of a name and a number."""
-    from regard.pattern.picture import percent
+    from regard.paper.quantities import fine_percent
 
     out = Table(box=None, show_header=False, padding=(0, 2, 0, 0), title_justify="left", title_style="bold")
     size = f"n = {found.n:,}" if found.n == found.m else f"the last {found.n:,} of {found.m:,} positions"
@@ -48,7 +48,7 @@ def table(found: Summary, formula: bool) -> Table:
     out.add_row("pairs", f"[bold]{found.pairs:,}[/]")
     out.add_row("all n² pairs" if found.n == found.m else "all n·m pairs", f"{found.dense:,}")
     if found.share is not None:
-        out.add_row("share", percent(found.share))
+        out.add_row("share", fine_percent(found.share))
     if found.saving is not None:
         out.add_row(
             "saving", f"{found.saving:,.4g}× fewer" if found.saving < 1000 else f"{found.saving:,.0f}× fewer"

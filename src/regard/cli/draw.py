@@ -55,10 +55,12 @@ def grid(value: Pattern, n: int, m: int) -> str:
 
 def write(value: Pattern, n: int, m: int, out: Path) -> None:
     """The picture as a file whose name says its kind."""
+    from regard.paper.figures import save_figure
+
     kind = out.suffix.lower()
     if kind == ".svg":
         out.write_text(value.svg(n, m), encoding="utf-8")
     elif kind == ".png":
-        value.figure(n, m).savefig(out)
+        save_figure(value.figure(n, m), out)
     else:
         raise ValueError(f"out must end in .svg or .png, got out={str(out)!r}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import fields, is_dataclass, replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ import torch
 
 from regard.cost.huggingface import DecoderShape, read_config
 from regard.cost.presets import PRESETS, preset
+from regard.errors import did_you_mean
 from regard.models import GridCompletionConfig
 from regard.models.files import MODELS
 from regard.models.parts import build
@@ -34,9 +34,8 @@ def find(name: str) -> tuple[object, str]:
     if name in recipes.names():
         return from_recipe(recipes.get(name), f"recipe {name}")
     known = [*PRESETS, *recipes.names()]
-    near = get_close_matches(name, known, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"names: {', '.join(known)}"
-    raise ValueError(f"{name!r} is no preset, no recipe and no file or folder; {hint}")
+    hint = did_you_mean(name, known, f"names: {', '.join(known)}")
+    raise ValueError(f"{name!r} is no preset, no recipe and no file or folder{hint}")
 
 
 def from_path(path: Path) -> tuple[object, str]:
@@ -85,8 +84,7 @@ def changed(what: object, changes: list[str]) -> object:
         field, sign, value = text.partition("=")
         names = [f.name for f in fields(what)] if is_dataclass(what) else []
         if not sign or field not in names:
-            near = get_close_matches(field, names, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
+            hint = did_you_mean(field, names)
             raise ValueError(
                 f"{type(what).__name__} has no field {field!r}{hint}; fields: {', '.join(names)}"
             )

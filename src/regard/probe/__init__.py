@@ -8,6 +8,9 @@
 torch.Size([1, 2, 3])
 """
 
+from regard.paper.figures import save_figure
+from regard.paper.pages import Section, page
+from regard.paper.pixels import upsample
 from regard.probe.attribution import Attribution, input_gradient, integrated_gradients
 from regard.probe.completions import Completion, complete_images, to_levels
 from regard.probe.hiding import HidingCheck, check_by_hiding
@@ -21,15 +24,12 @@ from regard.probe.maps import (
     relative,
     rollout,
     see,
-    upsample,
 )
-from regard.probe.page import Section, page
 from regard.probe.pictures import ImageRead, read_image
 from regard.probe.plot_curves import hiding_figure
 from regard.probe.plot_images import completion_figure, heads_figure, images_figure
 from regard.probe.plot_positions import position_figure
 from regard.probe.plot_texts import text_figure
-from regard.probe.plotting import save_figure
 from regard.probe.positions import PositionSimilarity, position_similarity
 from regard.probe.report import Bin, Mistake, Report, judge
 from regard.probe.report_page import report_markdown, report_sections

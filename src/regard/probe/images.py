@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.errors import check_int
+from regard.paper.quantities import chance
 from regard.probe.attribution import input_gradient, integrated_gradients
 from regard.probe.maps import (
     has_attention,
@@ -50,7 +51,7 @@ class ImageLook:
     def title(self, i: int) -> str:
         """The answer for image i and its probability."""
         best = int(self.predicted[i])
-        return f"{self.classes[best]} ({percent(float(self.probabilities[i, best]))})"
+        return f"{self.classes[best]} ({chance(float(self.probabilities[i, best]))})"
 
     def truth(self, i: int) -> str | None:
         """The true label of image i."""
@@ -153,17 +154,6 @@ def pool(pixels: Tensor, grid: tuple[int, int]) -> Tensor:
     """
     rows, cols = grid
     return pixels.unflatten(2, (cols, -1)).unflatten(1, (rows, -1)).sum((2, 4))
-
-
-def percent(share: float) -> str:
-    """A probability in words that never claim certainty.
-
-    >>> percent(0.734), percent(0.9999), percent(0.001)
-    ('73 %', '>99 %', '<1 %')
-    """
-    if share > 0.995:
-        return ">99 %"
-    return "<1 %" if share < 0.005 else f"{100 * share:.0f} %"
 
 
 def _check(

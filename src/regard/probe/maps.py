@@ -7,7 +7,6 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import interpolate
 
 from regard.layers import Trace
 from regard.layers.attention import Attention
@@ -151,17 +150,3 @@ def relative(maps: Tensor) -> Tensor:
     """
     mean = maps.mean((-2, -1), keepdim=True)
     return torch.where(mean > 0, maps / mean, torch.ones_like(maps))
-
-
-def upsample(maps: Tensor, size: tuple[int, int], *, mode: str = "bilinear") -> Tensor:
-    """Maps (B,rows,cols) stretched over images of `size`: "bilinear" is smooth, "nearest" shows patches.
-
-    >>> upsample(torch.tensor([[[0.0, 1.0]]]), (1, 4), mode="nearest").tolist()
-    [[[0.0, 0.0, 1.0, 1.0]]]
-    """
-    if mode not in ("bilinear", "nearest"):
-        raise ValueError(f"mode must be 'bilinear' or 'nearest', got {mode=}")
-    if maps.ndim != 3:
-        raise ValueError(f"maps must be (B, rows, cols), got {tuple(maps.shape)}")
-    align = False if mode == "bilinear" else None
-    return interpolate(maps[:, None], size, mode=mode, align_corners=align)[:, 0]

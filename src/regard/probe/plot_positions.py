@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 
-from regard.probe.plotting import INK, QUIET, Sheet, cell_of, new_figure, scales
+from regard.paper.figures import Sheet, cell_of, new_figure, scale
+from regard.paper.ink import HEAT, INK, QUIET
 from regard.probe.positions import PositionSimilarity
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from matplotlib.image import AxesImage
 
 LARGEST = 8  # squares along one side: of a larger grid evenly spread positions are shown
 
@@ -25,11 +27,12 @@ def position_figure(found: PositionSimilarity, title: str = "") -> Figure:
 
 
 def _of_text(found: PositionSimilarity) -> Figure:
-    heat, _ = scales()
     out = new_figure(5.2, 4.6)
     axes = out.add_axes((0.12, 0.12, 0.7, 0.79))
     low = float(found.similarity.min())
-    shown = axes.imshow(found.similarity.numpy(), cmap=heat, vmin=low, vmax=1, interpolation="nearest")
+    shown = axes.imshow(
+        found.similarity.numpy(), cmap=scale(*HEAT), vmin=low, vmax=1, interpolation="nearest"
+    )
     axes.set_xlabel("position", color=INK)
     axes.set_ylabel("position", color=INK)
     axes.tick_params(colors=QUIET, labelsize=8)
@@ -38,7 +41,6 @@ def _of_text(found: PositionSimilarity) -> Figure:
 
 
 def _of_grid(found: PositionSimilarity, grid: tuple[int, int]) -> Figure:
-    heat, _ = scales()
     rows, cols = (_spread(side) for side in grid)
     longest = 3.8 / max(len(rows), len(cols))
     sheet = Sheet(len(rows), len(cols), cell_of(grid, longest), (0.06, 0.06), (0.6, 0.95, 0.45, 0.5))
@@ -52,7 +54,7 @@ def _of_grid(found: PositionSimilarity, grid: tuple[int, int]) -> Figure:
         for b, col in enumerate(cols):
             axes = sheet.axes(out, a, b)
             square = found.similarity[row, col].numpy()
-            shown = axes.imshow(square, cmap=heat, vmin=low, vmax=top, interpolation="nearest")
+            shown = axes.imshow(square, cmap=scale(*HEAT), vmin=low, vmax=top, interpolation="nearest")
             axes.plot(
                 col, row, "o", markersize=2.2, color="white", markeredgecolor="black", markeredgewidth=0.6
             )
@@ -69,7 +71,7 @@ def _of_grid(found: PositionSimilarity, grid: tuple[int, int]) -> Figure:
     return out
 
 
-def _bar(out: Figure, shown: Any, box: tuple[float, float, float, float]) -> None:
+def _bar(out: Figure, shown: AxesImage, box: tuple[float, float, float, float]) -> None:
     bar = out.colorbar(shown, cax=out.add_axes(box))
     bar.outline.set_visible(False)
     bar.ax.tick_params(labelsize=8, colors=QUIET)

@@ -6,12 +6,14 @@ import torch
 from rich.text import Text
 from torch import Tensor
 
-from regard.tour.page import described, percent
 from regard.tour.curves import curves_html
 from regard.tour.runs import TourRuns
 from regard.tour.stop import Bill, Stop
 from regard.cost import price
 from regard.data import Augment, Images, load
+from regard.paper.pixels import enlarge, png
+from regard.paper.quantities import percent
+from regard.paper.tables import described
 from regard.probe import (
     HidingCheck,
     ImageLook,
@@ -22,7 +24,6 @@ from regard.probe import (
     look_images,
     score_images,
 )
-from regard.probe.colours import enlarge, png
 
 RECIPE = "digits-vit"
 GOAL = 0.96

@@ -11,7 +11,7 @@ from rich.columns import Columns
 from rich.panel import Panel
 from rich.text import Text
 
-from regard.tour.page import described
+from regard.paper.tables import described
 from regard.tour.curves import curves_html
 from regard.tour.runs import TourRuns
 from regard.tour.stop import Bill, Stop

@@ -10,11 +10,12 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from regard.tour.page import listed, table
+from regard.paper.pages import table
+from regard.paper.quantities import fine_percent
+from regard.paper.tables import listed
 from regard.tour.runs import TourRuns
 from regard.tour.stop import Stop
 from regard.pattern import Causal, Full, Pattern, Strided, Windowed
-from regard.pattern.picture import percent
 from regard.pattern.summary import summarise
 
 SMALL, LONG = 16, 65_536
@@ -86,7 +87,7 @@ def costs(_: TourRuns) -> Stop:
         (
             part.pattern,
             f"{part.pairs:,}",
-            percent(part.share or 0.0),
+            fine_percent(part.share or 0.0),
             f"{part.saving or 0:,.1f}×",
             "all" if part.keys_kept is None else f"{part.keys_kept:,}",
         )

@@ -6,13 +6,14 @@ from html import escape
 
 from rich.console import RenderableType
 
-from regard.tour.page import listed, percent, table
+from regard.paper.formulas import written
+from regard.paper.pages import table
+from regard.paper.quantities import about, percent, short
+from regard.paper.tables import listed
 from regard.tour.runs import TourRuns
-from regard.tour.stop import Stop, short
+from regard.tour.stop import Stop
 from regard.cost import price
-from regard.cost.formulas import written
 from regard.cost.presets import PRESETS
-from regard.cost.report import about
 from regard.cost.result import Cost
 
 TOKENS = 1024

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from regard.tour.page import described, listed, percent, table
+from regard.paper.pages import table
+from regard.paper.quantities import percent
+from regard.paper.tables import described, listed
 from regard.tour.curves import curves_html
 from regard.tour.runs import TourRuns
 from regard.tour.stop import Bill, Stop

@@ -15,13 +15,14 @@ from regard import __version__
 from regard.files import write
 from regard.tour.images import images
 from regard.tour.language import language
-from regard.tour.page import Section, listed, page, table
+from regard.paper.pages import Section, page, table
+from regard.paper.quantities import duration, short
+from regard.paper.tables import listed
 from regard.tour.patterns import LONG, costs, drawings
 from regard.tour.prices import model_price
 from regard.tour.runs import TourRuns
-from regard.tour.stop import Stop, short
+from regard.tour.stop import Stop
 from regard.tour.verdicts import verdicts
-from regard.train.progress import duration
 
 # Models this small gain little from a second thread, and lose much where another program has the core; with
 # one, the tour says the same on every machine of a kind.
@@ -81,8 +82,8 @@ def whole_page(stops: Mapping[str, Stop], seconds: float) -> str:
         f"{torch.__version__.split('+')[0]} on {platform.system()}."
     )
     first = f'<div class="tiles">{shown}</div>\n{table(*figures(stops))}'
-    sections = [Section(title, stop.html, stop.terminal, stop.data) for title, stop in stops.items()]
-    return page("A tour of Regard", sections, under=under, first=first)
+    sections = [Section(title, stop.html) for title, stop in stops.items()]
+    return page("A tour of Regard", sections, under=under, first=first, contents=True)
 
 
 @contextmanager

@@ -15,7 +15,9 @@ from regard.cost.presets import PRESETS, preset
 from regard.cost.sweep import CURVES, Sweep, overtakings, sweep
 from regard.errors import need
 from regard.models import GPTConfig
-from regard.studio import limits, plot, show
+from regard.paper import plot
+from regard.paper.quantities import short
+from regard.studio import limits, show
 from regard.studio.controls import FAST, slider
 from regard.studio.rooms.patterns import read
 from regard.studio.shelf import Shelf
@@ -140,7 +142,7 @@ def curves(found: Sweep) -> str:
     picture = "".join(pictures)
     items = "".join(f"<li>{show.escape(sentence)}</li>" for _, _, sentence in inside)
     said = f"<ol>{items}</ol>" if items else show.note("No curve overtakes another in this range.")
-    rows = [(name, *(report.about(line[_at(found, n)]) or f"{line[_at(found, n)]:,}" for n in _marked(found)))
+    rows = [(name, *(short(line[_at(found, n)]) for n in _marked(found)))
             for name, line in found.curves.items()]  # fmt: skip
     head = ("flops at n =", *(f"{found.lengths[_at(found, n)]:,}" for n in _marked(found)))
     return f"<h3>{show.escape(found.what)}</h3>{picture}{said}{show.table(head, rows)}"

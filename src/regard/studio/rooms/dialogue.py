@@ -11,9 +11,10 @@ import torch
 from torch import Tensor
 
 from regard.errors import need
+from regard.paper import pages
+from regard.paper.pixels import heat, png
+from regard.paper.quantities import percent
 from regard.probe import see
-from regard.probe.colours import heat
-from regard.probe.page import image_tag
 from regard.studio import limits, show
 from regard.studio.budget import Budget
 from regard.studio.controls import FAST, slider
@@ -119,12 +120,12 @@ def _map(chosen: Tensor, strength: Tensor, where: str, left_out: int) -> str:
     rows = [
         ("shown", f"{N} tokens" + (f", the first {left_out} left out" if left_out else "")),
         ("mean distance looked back", f"{far:.1f} tokens"),
-        ("on the token itself", f"{100 * float(chosen.diagonal().mean()):.1f} %"),
-        ("on the token before", f"{100 * float(chosen.diagonal(-1).mean()) if N > 1 else 0:.1f} %"),
-        ("on the first token shown", f"{100 * float(chosen[:, 0].mean()):.1f} %"),
+        ("on the token itself", percent(float(chosen.diagonal().mean()))),
+        ("on the token before", percent(float(chosen.diagonal(-1).mean()) if N > 1 else 0)),
+        ("on the first token shown", percent(float(chosen[:, 0].mean()))),
     ]
     pixels = heat(strength.sqrt()).round().to(torch.uint8)
-    picture = image_tag(pixels, f"attention of each token (rows) to each before it (columns), {where}")
+    picture = pages.image(png(pixels), f"attention of each token (rows) to each before it (columns), {where}")
     scale = '<div class="scale">none <i></i> its strongest</div>'
     return (
         f'<div class="pair"><figure class="map">{picture}<figcaption>queries down, keys across; {where}'

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-from base64 import b64encode
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -11,6 +9,8 @@ from regard.errors import need
 from regard.lessons import NAMES, check, get
 from regard.lessons.parts import Picture
 from regard.lessons.render.markdown import markdown
+from regard.paper.figures import drawn
+from regard.paper.pages import inline
 from regard.studio import limits, show
 from regard.studio.shelf import Shelf
 from regard.studio.work import WORK, within
@@ -32,9 +32,7 @@ def computed(name: str) -> str:
 
 
 def _inside(picture: Picture) -> str:
-    file = io.BytesIO()
-    picture.draw().savefig(file, format="png", dpi=110)
-    return f"data:image/png;base64,{b64encode(file.getvalue()).decode('ascii')}"
+    return inline(drawn(picture.draw(), "png", dpi=110), "image/png")
 
 
 def verdict(name: str, asked: str, given: str) -> str:

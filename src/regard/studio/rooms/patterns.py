@@ -7,10 +7,10 @@ from math import isqrt, lcm
 from typing import Any
 
 from regard.errors import need
+from regard.paper.formulas import Written, write
+from regard.paper.quantities import fine_percent
 from regard.pattern import Pattern, parse
-from regard.pattern.notation import Written, write
-from regard.pattern.picture import percent
-from regard.pattern.svg import svg
+from regard.pattern.svg import inside, svg
 from regard.studio import limits, show
 from regard.studio.controls import slider
 from regard.studio.shelf import Shelf
@@ -34,26 +34,6 @@ KINDS = {
 }
 FIRST, SECOND = "strided, t back", "windowed, w wide"
 START = {"t": 5, "w": 8, "n": 24}
-
-
-class Quick:
-    """A pattern for drawing: all of it, but a formula only if that was worked out before.
-
-    A picture writes the formula under the grid, and that may take seconds; here it has a place of its own.
-    """
-
-    def __init__(self, pattern: Pattern) -> None:
-        self._pattern = pattern
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._pattern, name)
-
-    def __str__(self) -> str:
-        return str(self._pattern)
-
-    def formula(self, symbolic: bool = False) -> Any:
-        """None here."""
-        raise ValueError("left out of the picture")
 
 
 def read(text: object) -> Pattern:
@@ -89,7 +69,7 @@ def drawn(pattern: Pattern, n: int) -> str:
     empty = many - tiles.full - tiles.partial
     rows = [
         ("pairs", f"{pairs:,} of {n * n:,}"),
-        ("share of n²", percent(pairs / (n * n)) + (f", {n * n / pairs:,.3g}× fewer" if pairs else "")),
+        ("share of n²", fine_percent(pairs / (n * n)) + (f", {n * n / pairs:,.3g}× fewer" if pairs else "")),
         (
             f"{many:,} tiles of {tile}×{tile}",
             f"{tiles.full:,} full, {tiles.partial:,} partial, {empty:,} empty",
@@ -103,10 +83,10 @@ def drawn(pattern: Pattern, n: int) -> str:
         for home in sorted(set(homes.values()))
     )
     line = f"{load}; pattern = {pattern!r}; pattern.pairs({n})"
-    whole = svg(Quick(pattern), n, n)  # type: ignore[arg-type]
+    whole = svg(pattern, n, n, formula=False)  # which has a place of its own, and may take seconds
     label = f'<h3 class="pattern">{show.escape(str(pattern))}, n = {n:,}</h3>'
     return (
-        f'{label}<div class="picture">{show.themed(whole)}</div>{show.numbers(rows)}'
+        f'{label}<div class="picture">{inside(pattern, n, n)}</div>{show.numbers(rows)}'
         f"{show.copied(line)}{show.kept(whole, 'pattern.svg')}"
     )
 

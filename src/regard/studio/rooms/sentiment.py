@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from regard.errors import need
+from regard.paper.quantities import chance, signed
 from regard.probe import text_html
-from regard.probe.images import percent
 from regard.studio import limits, show
 from regard.studio.budget import Budget
 from regard.studio.controls import FAST
@@ -73,20 +73,10 @@ def without(run: Run, text: str) -> str:
         rows.append((word, found, found.probabilities[whole.label] - whole.probability))
     rows.sort(key=lambda row: -abs(row[2]))
     body = [
-        (f"“{word}”", f"{found.label} {percent(found.probability)}", _points(moved))
+        (f"“{word}”", f"{found.label} {chance(found.probability)}", signed(100 * moved, 1))
         for word, found, moved in rows[:8]
     ]
     return show.table(("left out", "verdict", "change, points"), body)
-
-
-def _points(moved: float) -> str:
-    """A change of a share in points.
-
-    >>> _points(-0.0312), _points(0.0001)
-    ('−3.1', '0.0')
-    """
-    shown = f"{100 * moved:+.1f}".replace("-", "−")
-    return "0.0" if shown[1:] == "0.0" else shown
 
 
 def remember(past: tuple[Verdict, ...], run: Run, text: str) -> tuple[Verdict, ...]:
@@ -101,7 +91,7 @@ def remember(past: tuple[Verdict, ...], run: Run, text: str) -> tuple[Verdict, .
 def history(past: tuple[Verdict, ...]) -> str:
     """The alternatives that were tried."""
     rows = [
-        (one.text if len(one.text) < 90 else one.text[:88] + "…", one.label, percent(one.probability))
+        (one.text if len(one.text) < 90 else one.text[:88] + "…", one.label, chance(one.probability))
         for one in past
     ]
     return show.table(("what you tried", "verdict", "sure"), rows)

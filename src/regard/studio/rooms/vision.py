@@ -16,12 +16,12 @@ from regard.data import Augment, Images, load
 from regard.data.fetch import VARIABLE
 from regard.data.sets import EMBEDDED, PUBLISHED
 from regard.errors import need
+from regard.paper import pages, plot
+from regard.paper.pixels import enlarge, overlay, png, stretch
+from regard.paper.quantities import chance, percent, signed
 from regard.probe import ImageLook, check_by_hiding, hiding_section, look_images, read_image, score_images
-from regard.probe.colours import enlarge, overlay, stretch
 from regard.probe.hiding import SHARES, Curve, HidingCheck
-from regard.probe.images import percent
-from regard.probe.page import figure_tag
-from regard.studio import limits, plot, show
+from regard.studio import limits, show
 from regard.studio.budget import Budget
 from regard.studio.controls import FAST, slider
 from regard.studio.shelf import Shelf
@@ -86,7 +86,7 @@ def record(run: Run) -> str:
     for part in ("test", "scores"):
         accuracy = run.description.get(part, {}).get("accuracy")
         if accuracy is not None:
-            return f"{words}, {100 * accuracy:.1f} % right in {'test' if part == 'test' else 'validation'}"
+            return f"{words}, {percent(accuracy)} right in {'test' if part == 'test' else 'validation'}"
     return words
 
 
@@ -144,20 +144,18 @@ def shown(asked: Asked, layer: object, head: object) -> str:
     found = asked.found
     answer = f'<p class="answer"><strong>{show.escape(found.title(0))}</strong>{_truth(asked)}</p>'
     ranked = sorted(zip(found.classes, found.probabilities[0].tolist(), strict=True), key=lambda x: -x[1])[:5]
-    chances = show.bars([(name, share, percent(share)) for name, share in ranked])
+    chances = show.bars([(name, share, chance(share)) for name, share in ranked])
     picture = found.pictures[0]
-    figures = [figure_tag(enlarge(picture, SIDE), "as the model takes it")]
+    figures = [pages.figure(png(enlarge(picture, SIDE)), "as the model takes it")]
     rows = []
     for name, one in _maps(found, layer, head):
         if name == "gradient":
             most = float(one.abs().max())
             pixels = overlay(picture, one / most if most > 0 else one, side=SIDE, signed=True)
-            figures.append(figure_tag(pixels, f"{name}: orange for, blue against"))
-            rows.append(
-                (name, f"{float(one.min()):+.2f} to {float(one.max()):+.2f} of the logit".replace("-", "−"))
-            )
+            figures.append(pages.figure(png(pixels), f"{name}: orange for, blue against"))
+            rows.append((name, f"{signed(float(one.min()))} to {signed(float(one.max()))} of the logit"))
         else:
-            figures.append(figure_tag(overlay(picture, stretch(one, 0.0), side=SIDE), name))
+            figures.append(pages.figure(png(overlay(picture, stretch(one, 0.0), side=SIDE)), name))
             at = int(one.argmax())
             place = f"row {at // one.shape[1] + 1}, column {at % one.shape[1] + 1}"
             rows.append((name, f"strongest {float(one.max()):.2f}× the even share ({place}), "

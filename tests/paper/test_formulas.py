@@ -4,8 +4,8 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 
+from regard.paper.formulas import write
 from regard.pattern import parse
-from regard.pattern.notation import write
 from tests.pattern.strategies import REGULAR, combined
 
 POWERS = str.maketrans({"²": "**2", "³": "**3", "−": "-", "≤": "<=", "≥": ">="})

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
-# Apart in hue, in grey and in dash, on white and on dark paper alike.
-LOOKS = (
-    ("#2f6fd0", ""), ("#d9660f", "9 5"), ("#2e9e6b", "2 4"), ("#a35fc9", "12 4 2 4"), ("#c23b5a", "5 3"),
-)  # fmt: skip
+from regard.paper.ink import ON_ANY
+from regard.paper.quantities import RAISED, binary
+from regard.paper.svg import Value, drawing, element, line, words
+
 WIDE, HIGH, LEFT, RIGHT, TOP, BOTTOM = 520, 320, 72, 18, 12, 52
+RULE = "var(--line)"
 
 
 @dataclass(frozen=True)
@@ -50,12 +51,10 @@ class Axis:
     def label(self, value: float) -> str:
         """A tick's text: 4k for powers of two, 10⁶ for powers of ten."""
         if self.log and self.base == 2:
-            for unit, name in ((1 << 20, "M"), (1 << 10, "k")):
-                if value >= unit:
-                    return f"{value / unit:g}{name}"
+            return binary(value)
         if self.log and self.base == 10 and not 1e-2 <= value < 1e4:
             exponent = math.floor(math.log10(value) + 1e-9)
-            power = str(exponent).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+            power = str(exponent).translate(RAISED)
             front = round(value / 10.0**exponent)
             return f"10{power}" if front == 1 else f"{front}·10{power}"
         return f"{value:g}".replace("-", "−")
@@ -68,7 +67,7 @@ def curves(
     marks: Sequence[tuple[float, float]] = (),
     title: str = "",
 ) -> str:
-    """The picture; marks are numbered from 1.
+    """The picture below its legend; marks are numbered from 1.
 
     >>> "<polyline" in curves(Axis("n", 1, 8), Axis("cost", 1, 64), {"square": [(1, 1), (8, 64)]})
     True
@@ -77,44 +76,48 @@ def curves(
     def at(px: float, py: float) -> tuple[float, float]:
         return LEFT + x.share(px) * (WIDE - LEFT - RIGHT), HIGH - BOTTOM - y.share(py) * (HIGH - TOP - BOTTOM)
 
-    parts = [f"<title>{escape(title)}</title>"]
+    parts = []
     for value in y.ticks():
-        _, v = at(x.low, value)
-        parts.append(f'<path d="M{LEFT} {v:.1f}H{WIDE - RIGHT}" stroke="var(--line)"/>')
-        parts.append(_text(LEFT - 8, v + 4, y.label(value), "end"))
+        v = at(x.low, value)[1]
+        parts += [
+            line(f"M{LEFT} {v:.1f}H{WIDE - RIGHT}", RULE),
+            _label(LEFT - 8, v + 4, y.label(value), "end"),
+        ]
     for value in x.ticks():
-        u, _ = at(value, y.low)
-        parts.append(f'<path d="M{u:.1f} {TOP}V{HIGH - BOTTOM}" stroke="var(--line)"/>')
-        parts.append(_text(u, HIGH - BOTTOM + 20, x.label(value), "middle"))
-    parts.append(_text((LEFT + WIDE) / 2, HIGH - 10, x.name, "middle"))
+        u = at(value, y.low)[0]
+        parts += [
+            line(f"M{u:.1f} {TOP}V{HIGH - BOTTOM}", RULE),
+            _label(u, HIGH - BOTTOM + 20, x.label(value)),
+        ]
     middle = (HIGH - BOTTOM) / 2
-    parts.append(f'<g transform="rotate(-90 16 {middle})">{_text(16, middle, y.name, "middle")}</g>')
+    parts.append(_label((LEFT + WIDE) / 2, HIGH - 10, x.name))
+    parts.append(element("g", _label(16, middle, y.name), transform=f"rotate(-90 16 {middle:g})"))
     for i, points in enumerate(lines.values()):
-        colour, dash = LOOKS[i % len(LOOKS)]
         path = " ".join("{:.1f},{:.1f}".format(*at(*point)) for point in points)
-        parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2.4" '
-                     f'stroke-dasharray="{dash}" stroke-linejoin="round"/>')  # fmt: skip
+        shape = {"points": path, "fill": "none", "stroke_linejoin": "round"}
+        parts.append(element("polyline", stroke_width=2.4, **shape, **_pen(i)))
     for number, point in enumerate(marks, 1):
         u, v = at(*point)
-        parts.append(f'<circle cx="{u:.1f}" cy="{v:.1f}" r="9" fill="var(--paper)" stroke="currentColor"/>')
-        parts.append(f'<text class="mark" x="{u:.1f}" y="{v + 4:.1f}" text-anchor="middle" font-size="11" '
-                     f'fill="currentColor">{number}</text>')  # fmt: skip
-    picture = f'<svg viewBox="0 0 {WIDE} {HIGH}" role="img">{"".join(parts)}</svg>'
-    return f'<div class="curves">{_legend(list(lines))}{picture}</div>'
+        parts.append(element("circle", cx=u, cy=v, r=9, fill="var(--paper)", stroke="currentColor"))
+        parts.append(
+            words(u, v + 4, number, class_="mark", text_anchor="middle", font_size=11, fill="currentColor")
+        )
+    return f'<div class="curves">{_legend(lines)}{drawing(parts, (0, 0, WIDE, HIGH), title)}</div>'
 
 
-def _text(x: float, y: float, text: str, anchor: str) -> str:
-    return (
-        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="13" fill="var(--quiet)">'
-        f"{escape(text)}</text>"
-    )
+def _label(x: float, y: float, text: str, anchor: str = "middle") -> str:
+    return words(x, y, text, text_anchor=anchor, font_size=13, fill="var(--quiet)")
 
 
-def _legend(names: list[str]) -> str:
+def _pen(i: int) -> dict[str, Value]:
+    colour, dash = ON_ANY[i % len(ON_ANY)]
+    return {"stroke": colour, "stroke_dasharray": dash or None}
+
+
+def _legend(names: Iterable[str]) -> str:
     """Names beside a piece of their line, as text that wraps on a narrow page."""
     out = []
     for i, name in enumerate(names):
-        colour, dash = LOOKS[i % len(LOOKS)]
-        line = f'<path d="M0 6h34" stroke="{colour}" stroke-width="3" stroke-dasharray="{dash}"/>'
-        out.append(f'<span><svg viewBox="0 0 34 12">{line}</svg> {escape(name)}</span>')
+        sample = element("svg", element("path", d="M0 6h34", stroke_width=3, **_pen(i)), viewBox="0 0 34 12")
+        out.append(f"<span>{sample} {escape(name)}</span>")
     return f'<div class="legend">{"".join(out)}</div>'

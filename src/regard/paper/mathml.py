@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from html import escape
+from typing import TYPE_CHECKING
+
+from regard.paper.formulas import condition
+
+if TYPE_CHECKING:
+    import sympy
 
 
-def mathml(value: Any, order: str | None = None) -> str:
+def mathml(value: sympy.Basic, order: str | None = None) -> str:
     """A sympy value as one displayed `<math>` element; the order of terms is sympy's, or "none" as written.
 
     >>> from sympy import Symbol
@@ -16,7 +22,7 @@ def mathml(value: Any, order: str | None = None) -> str:
     return f'<math display="block">{_row(value, order)}</math>'
 
 
-def _row(value: Any, order: str | None) -> str:
+def _row(value: sympy.Basic, order: str | None) -> str:
     """Equations and cases are ours, since sympy writes cases as a function call; the rest is sympy's."""
     from sympy import Equality, Mod, Piecewise, Symbol
     from sympy.core.function import AppliedUndef
@@ -26,7 +32,7 @@ def _row(value: Any, order: str | None) -> str:
         return f"<mrow>{_row(value.lhs, order)}<mo>=</mo>{_row(value.rhs, order)}</mrow>"
     if isinstance(value, Piecewise):
         rows = "".join(
-            f"<mtr><mtd>{_row(piece, order)}</mtd><mtd><mtext>{_condition(when)}</mtext></mtd></mtr>"
+            f"<mtr><mtd>{_row(piece, order)}</mtd><mtd><mtext>{escape(condition(when))}</mtext></mtd></mtr>"
             for piece, when in value.args
         )
         # Bars are the style sheet's: few systems have a font whose braces and brackets can grow.
@@ -43,15 +49,3 @@ def _row(value: Any, order: str | None) -> str:
     text = re.sub(r"\s*\n\s*", "", text)
     text = re.sub(r"<mo>[\[(]</mo><mtable>", '<mtable class="matrix" displaystyle="true">', text)
     return re.sub(r"</mtable><mo>[\])]</mo>", "</mtable>", text)
-
-
-def _condition(when: Any) -> str:
-    from sympy import Eq, Mod, true
-
-    if when == true:
-        return "otherwise"
-    if isinstance(when, Eq) and isinstance(when.lhs, Mod):
-        top, bottom = when.lhs.args
-        return f"if {bottom} divides {top}"
-    sign = {">": "&gt;", "<": "&lt;", ">=": "≥", "<=": "≤"}.get(when.rel_op, when.rel_op)
-    return f"for {when.lhs} {sign} {when.rhs}"

@@ -1,4 +1,4 @@
-"""Scores as colours: one scale for attention, one with two signs for gradients, and pictures as PNG bytes.
+"""Scores as colours: one scale for attention, one with two signs for gradients, and pictures as PNG files.
 
 The attention scale rises evenly in brightness from violet to yellow, and the two signs are orange and blue,
 so that a grey print and a colour-blind reader see the same order.
@@ -11,11 +11,9 @@ import zlib
 
 import torch
 from torch import Tensor
+from torch.nn.functional import interpolate
 
-from regard.probe.maps import upsample
-
-HEAT = ((46, 15, 94), (122, 28, 109), (197, 54, 84), (242, 120, 48), (253, 226, 120))
-FOR, AGAINST = (235, 120, 10), (38, 104, 220)
+from regard.paper.ink import AGAINST, FOR, HEAT, PALE_AGAINST, PALE_FOR, Colour
 
 
 def heat(values: Tensor) -> Tensor:
@@ -55,15 +53,28 @@ def enlarge(picture: Tensor, side: int) -> Tensor:
     return big.permute(1, 2, 0)
 
 
+def upsample(maps: Tensor, size: tuple[int, int], *, mode: str = "bilinear") -> Tensor:
+    """Maps (B,rows,cols) stretched over images of `size`: "bilinear" is smooth, "nearest" shows patches.
+
+    >>> upsample(torch.tensor([[[0.0, 1.0]]]), (1, 4), mode="nearest").tolist()
+    [[[0.0, 0.0, 1.0, 1.0]]]
+    """
+    if mode not in ("bilinear", "nearest"):
+        raise ValueError(f"mode must be 'bilinear' or 'nearest', got {mode=}")
+    if maps.ndim != 3:
+        raise ValueError(f"maps must be (B, rows, cols), got {tuple(maps.shape)}")
+    align = False if mode == "bilinear" else None
+    return interpolate(maps[:, None], size, mode=mode, align_corners=align)[:, 0]
+
+
 def overlay(picture: Tensor, shares: Tensor, *, side: int = 224, signed: bool = False) -> Tensor:
     """A map (rows,cols), from 0 to 1 (or −1 to 1 if signed), laid over the grey picture: uint8 (…,…,3)."""
     big = enlarge(picture, side)
     size = big.shape[0], big.shape[1]
     grey = big.float() @ torch.tensor([0.299, 0.587, 0.114])
     # Patches stay visible as soft squares: smoother maps promise a sharpness that attention does not have.
-    over = 0.5 * (
-        upsample(shares[None], size) + upsample(shares[None], size, mode="nearest")
-    )[0]  # fmt: skip
+    both = (upsample(shares[None], size, mode=mode)[0] for mode in ("bilinear", "nearest"))
+    over = 0.5 * sum(both, start=torch.zeros(size))
     if signed:
         strength = over.abs().clamp(max=1)[..., None]
         colour = torch.where(over[..., None] > 0, torch.tensor(FOR), torch.tensor(AGAINST)).float()
@@ -74,16 +85,15 @@ def overlay(picture: Tensor, shares: Tensor, *, side: int = 224, signed: bool = 
     return (heat(over) * shade).round().clamp(0, 255).to(torch.uint8)
 
 
-def blend(share: float, sign: int = 0) -> tuple[int, int, int]:
-    """The background of a word: from pale to strong, orange for (or attention), blue against.
+def blend(share: float) -> Colour:
+    """The ground of a word, from pale to strong: orange for (or attention), blue, below 0, against.
 
-    >>> blend(1.0, sign=-1) == AGAINST
+    >>> blend(-1.0) == AGAINST
     True
     """
-    strong = AGAINST if sign < 0 else FOR
-    pale = (222, 233, 253) if sign < 0 else (254, 236, 214)
-    share = min(max(share, 0.0), 1.0)
-    red, green, blue = (round(a * (1 - share) + b * share) for a, b in zip(pale, strong, strict=True))
+    pale, strong = (PALE_AGAINST, AGAINST) if share < 0 else (PALE_FOR, FOR)
+    part = min(abs(share), 1.0)
+    red, green, blue = (round(a * (1 - part) + b * part) for a, b in zip(pale, strong, strict=True))
     return red, green, blue
 
 
