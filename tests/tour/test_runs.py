@@ -5,10 +5,16 @@ from regard.tour.images import chosen
 from regard.tour.language import longest_copy
 from regard.tour.runs import TourRuns
 from regard.tour.verdicts import misread
+from regard import recipes
 from regard.data import Texts
-from regard.train import read_recipe
+from regard.train import override, read_recipe
 
-QUICK = ["model.depth=1", "model.width=8", "model.heads=2"]
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    words = ["model.depth=1", "model.width=8", "model.heads=2"]
+    small = override(recipes.get("digits-vit"), words)
+    monkeypatch.setattr("regard.recipes.get", lambda name: small)
 
 
 def runs(tmp_path, **how):
@@ -18,15 +24,15 @@ def runs(tmp_path, **how):
 
 
 def test_trained_anew_unless_asked(tmp_path):
-    first = runs(tmp_path).train("digits-vit", QUICK)
-    assert first.command.endswith("--set model.heads=2 --set steps=2")
+    first = runs(tmp_path).train("digits-vit")
+    assert first.command == "regard train digits-vit --set steps=2"
     summary = tmp_path / "tour" / "runs" / "digits-vit" / "summary.json"
     written = summary.stat().st_mtime_ns
-    kept = runs(tmp_path, reuse=True).train("digits-vit", QUICK)
+    kept = runs(tmp_path, reuse=True).train("digits-vit")
     assert kept.reused
     assert summary.stat().st_mtime_ns == written
     assert kept.result == first.result
-    again = runs(tmp_path).train("digits-vit", QUICK)
+    again = runs(tmp_path).train("digits-vit")
     assert not again.reused
     assert summary.stat().st_mtime_ns > written
     assert again.result.scores == first.result.scores
@@ -35,21 +41,23 @@ def test_trained_anew_unless_asked(tmp_path):
 
 def test_what_was_killed_goes_on_or_begins_anew(tmp_path):
     folder = tmp_path / "tour" / "runs" / "digits-vit"
-    whole = runs(tmp_path).train("digits-vit", QUICK)
+    whole = runs(tmp_path).train("digits-vit")
     (folder / "summary.json").unlink()  # what a kill after the last checkpoint leaves
-    assert runs(tmp_path, reuse=True).train("digits-vit", QUICK).result.steps == 2
+    assert runs(tmp_path, reuse=True).train("digits-vit").result.steps == 2
     (folder / "summary.json").unlink()
     (folder / "metrics.jsonl").write_text("{", encoding="utf-8")
     (folder.parent / ".old-1").mkdir()
-    again = runs(tmp_path).train("digits-vit", QUICK)
+    again = runs(tmp_path).train("digits-vit")
     assert again.result.scores == whole.result.scores
     assert not (folder.parent / ".old-1").exists()
 
 
-def test_a_run_by_another_recipe_is_not_taken_for_this_one(tmp_path):
-    runs(tmp_path).train("digits-vit", QUICK)
+def test_a_run_by_another_recipe_is_not_taken_for_this_one(tmp_path, monkeypatch):
+    deeper = override(recipes.get("digits-vit"), ["model.depth=2"])
+    runs(tmp_path).train("digits-vit")
+    monkeypatch.setattr("regard.recipes.get", lambda name: deeper)
     with pytest.raises(ValueError, match=r"another recipe: task\.model\.depth differ"):
-        runs(tmp_path, reuse=True).train("digits-vit", ["model.depth=2", *QUICK[1:]])
+        runs(tmp_path, reuse=True).train("digits-vit")
     assert read_recipe(tmp_path / "tour" / "runs" / "digits-vit").task.model.depth == 1
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
@@ -51,9 +50,9 @@ class TourRuns:
         runs.mkdir(parents=True, exist_ok=True)
         (self.out / MARK).write_text('{"made by": "regard tour"}\n', encoding="utf-8")
 
-    def train(self, name: str, settings: Sequence[str] = ()) -> Trained:
-        """Train by a recipe with these settings; or reuse what an earlier tour finished, if asked to."""
-        changed = [*settings, *([] if self.steps is None else [f"steps={self.steps}"])]
+    def train(self, name: str) -> Trained:
+        """Train by a recipe, or reuse what an earlier tour finished, if asked to."""
+        changed = [] if self.steps is None else [f"steps={self.steps}"]
         recipe, folder = override(recipes.get(name), changed), self.out / "runs" / name
         done = self.reuse and (folder / SUMMARY).exists() and read_recipe(folder) == recipe
         if done:
