@@ -1,12 +1,12 @@
 import pytest
 import torch
 
+from regard import recipes
+from regard.data import Texts
 from regard.tour.images import chosen
 from regard.tour.language import longest_copy
 from regard.tour.runs import TourRuns
 from regard.tour.verdicts import misread
-from regard import recipes
-from regard.data import Texts
 from regard.train import override, read_recipe
 
 
