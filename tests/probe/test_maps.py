@@ -3,7 +3,7 @@ import torch
 
 from regard.layers import Trace
 from regard.probe import maps, upsample
-from regard.probe.maps import Seen
+from regard.probe.maps import AttentionMaps
 from tests.probe.conftest import draw, encoder, gpt, pictures, strong, vit
 
 
@@ -71,7 +71,7 @@ def test_rollout(pool, row):
 
 def test_rows_that_see_nothing_keep_to_themselves():
     weights = torch.zeros(1, 3, 2, 2, 2)
-    assert maps.rollout(Seen(torch.zeros(1, 1), weights, "last")).tolist() == [[0.0, 1.0]]
+    assert maps.rollout(AttentionMaps(torch.zeros(1, 1), weights, "last")).tolist() == [[0.0, 1.0]]
 
 
 @pytest.mark.parametrize("make", [lambda: encoder(pool="mean"), gpt, encoder], ids=["mean", "last", "class"])

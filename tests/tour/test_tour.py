@@ -139,7 +139,7 @@ def test_a_folder_of_other_runs_is_left_alone(tmp_path, capsys):
 
 
 def test_a_page_escapes_its_words():
-    shown = page("a & b", [Section("1 < 2", "<p>ok</p>", [])])
+    shown = page("a & b", [Section("1 < 2", "<p>ok</p>")])
     assert "<h1>a &amp; b</h1>" in shown
     assert '<h2 id="1-2">1 &lt; 2</h2>' in shown
     assert "<td>&lt;</td>" in table(["x", "y"], [["a", "<"]])

@@ -12,7 +12,7 @@ from rich.text import Text
 from regard.cli.options import AsJson, Keys, PatternText, Queries, lengths, print_json
 
 if TYPE_CHECKING:
-    from regard.paper.formulas import Written
+    from regard.paper.formulas import PlainFormula
     from regard.pattern.summary import Summary
 
 Formula = Annotated[bool, typer.Option("--formula", help="Print the formula in n too.")]
@@ -64,6 +64,6 @@ def table(found: Summary, formula: bool) -> Table:
     return out
 
 
-def lines(written: Written) -> list[str]:
+def lines(written: PlainFormula) -> list[str]:
     """One line for each case, one for each letter."""
     return [*(f"{value} {condition}".strip() for value, condition in written.cases), *written.where]

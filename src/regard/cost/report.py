@@ -7,7 +7,7 @@ from typing import Any
 from regard.cost.formulas import big_o
 from regard.cost.result import Cost
 from regard.paper.formulas import written
-from regard.paper.quantities import about, percent
+from regard.paper.quantities import about
 
 ROWS = {
     "parameters": "parameters",
@@ -52,5 +52,5 @@ def tree(cost: Cost) -> list[tuple[str, str, str, str]]:
     whole = max(1, cost.flops)
     rows = [("all", cost)] + [("  " * (level + 1) + name, part) for level, name, part in cost.walk()]
     return [
-        (name, f"{part.parameters:,}", f"{part.flops:,}", percent(part.flops / whole)) for name, part in rows
+        (name, f"{part.parameters:,}", f"{part.flops:,}", f"{part.flops / whole:.1%}") for name, part in rows
     ]

@@ -18,7 +18,7 @@ FIRST = ("n", "R", "C")  # the letters by whose powers terms are ordered: length
 
 
 @dataclass(frozen=True)
-class Written:
+class PlainFormula:
     """A formula in plain text: its cases as (value, condition), and what its extra letters stand for."""
 
     cases: tuple[tuple[str, str], ...]
@@ -29,7 +29,7 @@ class Written:
         return ", ".join(cases) + "".join(f"; {letter}" for letter in self.where)
 
 
-def write(formula: sympy.Expr) -> Written:
+def write(formula: sympy.Expr) -> PlainFormula:
     """A formula in n, with at most one remainder and one rounded quotient, in plain text.
 
     >>> from sympy import Piecewise
@@ -54,7 +54,7 @@ def write(formula: sympy.Expr) -> Written:
         if any("r" in _names(piece.xreplace(letters)) for pair in _pieces(formula) for piece in pair):
             where.append(f"r = n mod {_term(part.args[1])}")
     cases[-1] = (cases[-1][0], "otherwise" if formula.has(Piecewise) else "")
-    return Written(tuple(cases), tuple(where))
+    return PlainFormula(tuple(cases), tuple(where))
 
 
 def _pieces(formula: sympy.Expr) -> list[tuple[sympy.Expr, sympy.Basic]]:

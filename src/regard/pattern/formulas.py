@@ -11,7 +11,7 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import lru_cache
 from math import lcm
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -68,7 +68,7 @@ def _tidy(piece: sympy.Expr, n: sympy.Symbol) -> sympy.Expr:
     return piece.factor() if Poly(piece, n).degree() == 2 else piece.expand()
 
 
-def _numbers(atom: Atom) -> dict[str, Any]:
+def _numbers(atom: Atom) -> dict[str, sympy.Integer]:
     from sympy import Integer
 
     return {name: Integer(getattr(atom, name)) for name in atom.letters}
@@ -177,7 +177,7 @@ def _line(values: list[int], at: int) -> Quadratic:
     return values[at] - slope * at, slope, Fraction(0)
 
 
-def _polynomial(quadratic: Quadratic, x: Any) -> sympy.Expr:
+def _polynomial(quadratic: Quadratic, x: sympy.Expr) -> sympy.Expr:
     from sympy import Rational
 
     c0, c1, c2 = (Rational(c.numerator, c.denominator) for c in quadratic)

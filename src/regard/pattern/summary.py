@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from regard.paper.formulas import Written, write
+from regard.paper.formulas import PlainFormula, write
 
 if TYPE_CHECKING:
     from regard.pattern.base import Pattern
@@ -23,8 +23,8 @@ class Summary:
     m: int
     pairs: int
     keys_kept: int | None
-    formula: Written | None
-    letters: Written | None
+    formula: PlainFormula | None
+    letters: PlainFormula | None
     no_formula: str | None
 
     @property
@@ -42,8 +42,8 @@ class Summary:
         """How many times fewer pairs than n·m (None where nothing is seen)."""
         return self.dense / self.pairs if self.pairs else None
 
-    def as_dict(self) -> dict[str, Any]:
-        """Everything, for machines."""
+    def as_dict(self) -> dict[str, object]:
+        """The counts as plain values, the formulas as text."""
         both = {"formula": self.formula, "letters": self.letters}
         written = {name: None if formula is None else str(formula) for name, formula in both.items()}
         return asdict(self) | {"dense": self.dense, "share": self.share, "saving": self.saving} | written

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -61,8 +60,8 @@ class ImageLook:
         """Whether the answer is the true label, where there is one."""
         return None if self.labels is None else bool(self.predicted[i] == self.labels[i])
 
-    def as_dict(self) -> dict[str, Any]:
-        """Everything but the pictures and the single heads, for machines."""
+    def as_dict(self) -> dict[str, object]:
+        """Answers, labels, probabilities and maps as plain values, but no pictures and single heads."""
         return {
             "names": list(self.names),
             "predicted": [self.classes[int(i)] for i in self.predicted],

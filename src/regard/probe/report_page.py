@@ -10,7 +10,7 @@ from regard.paper.pages import Section
 from regard.paper.pixels import enlarge, png
 from regard.paper.quantities import chance, percent
 from regard.paper.tables import markdown, plain
-from regard.probe.report import Mistake, Report
+from regard.probe.report import Report, WrongAnswer
 
 TRIMMED = 300  # characters of a text
 MOST_CLASSES = 12  # beyond this a table of all confusions is too wide to read
@@ -123,10 +123,10 @@ def _mistakes(report: Report) -> tuple[str, str, Table]:
     return WORST, note, (("label", "answer", "example"), rows)
 
 
-def trimmed(mistake: Mistake, most: int = TRIMMED) -> str:
+def trimmed(mistake: WrongAnswer, most: int = TRIMMED) -> str:
     """What a mistake shows, on one line; of a long text the middle is left out.
 
-    >>> trimmed(Mistake(0, "one two three four five", "a", "b", 0.9), most=13)
+    >>> trimmed(WrongAnswer(0, "one two three four five", "a", "b", 0.9), most=13)
     'one t … five'
     """
     text = " ".join(mistake.shown.split())

@@ -15,8 +15,7 @@ from regard.paper.quantities import percent
 from regard.probe.completions import Completion
 from regard.probe.hiding import HidingCheck
 from regard.probe.images import ImageLook
-from regard.probe.plot_curves import hiding_figure
-from regard.probe.plot_positions import position_figure
+from regard.probe.plot_measures import hiding_figure, position_figure
 from regard.probe.positions import PositionSimilarity
 from regard.probe.text_colours import text_html
 from regard.probe.texts import TextLook

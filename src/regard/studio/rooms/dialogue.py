@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from base64 import b64encode
 from collections.abc import Iterator
-from typing import Any
 
 import torch
 from torch import Tensor
 
+from regard.data import Tokenizer
 from regard.errors import need
 from regard.paper import pages
 from regard.paper.pixels import heat, png
@@ -23,7 +23,7 @@ from regard.studio.shelf import Shelf
 from regard.studio.writing import MEASURED, Manner, Told, parts, prompt, speeds, write
 from regard.train import Run
 
-gr: Any = need("gradio", "studio")
+gr = need("gradio", "studio")
 
 SHOWN = 192  # tokens whose attention is shown: the last ones
 EVERY = 0.06  # seconds between two pictures of a growing text
@@ -133,7 +133,7 @@ def _map(chosen: Tensor, strength: Tensor, where: str, left_out: int) -> str:
     )
 
 
-def _pieces(ids: tuple[int, ...], tokenizer: Any) -> list[str]:
+def _pieces(ids: tuple[int, ...], tokenizer: Tokenizer) -> list[str]:
     """One text per token; words get the space that stands between them."""
     whole = tokenizer.decode(list(ids))
     out = [tokenizer.decode([one]) for one in ids]
@@ -146,7 +146,7 @@ class _Desk:
     def __init__(self, shelf: Shelf) -> None:
         self.shelf = shelf
 
-    def write(self, name: str, text: str, new: Any, *how: Any) -> Iterator[tuple[Any, str]]:
+    def write(self, name: str, text: str, new: object, *how: object) -> Iterator[tuple[object, str]]:
         try:
             run = self.shelf.open(name, "language")
             count = limits.whole("tokens", new, 1, limits.NEW)
@@ -155,7 +155,7 @@ class _Desk:
         except ValueError as error:
             yield None, show.fault(error)
 
-    def ask(self, told: Told | None, layer: Any, head: Any) -> tuple[Any, Any]:
+    def ask(self, told: Told | None, layer: object, head: object) -> tuple[object, object]:
         if told is None:
             return gr.skip(), ""
         try:
@@ -175,7 +175,7 @@ class _Desk:
         except ValueError as error:
             yield show.fault(error)
 
-    def change(self, name: str) -> tuple[Any, Any]:
+    def change(self, name: str) -> tuple[object, object]:
         layers, heads = _sizes(self.shelf.open(name, "language"))
         return gr.update(value=0, maximum=layers), gr.update(value=0, maximum=heads)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
 
 import torch
 
@@ -15,7 +14,7 @@ from regard.studio import limits, show
 from regard.studio.controls import FAST, safe, slider
 from regard.studio.shelf import Shelf
 
-gr: Any = need("gradio", "studio")
+gr = need("gradio", "studio")
 
 SIDE = 8  # most rows and columns: path counts of four figures still fit their cells
 CELL = 44

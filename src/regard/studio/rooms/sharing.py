@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from regard.errors import need
 from regard.paper.svg import drawing, element, words
 from regard.sharing import conv_matrix, output_size
@@ -12,7 +10,7 @@ from regard.studio import limits, show
 from regard.studio.controls import FAST, safe, slider
 from regard.studio.shelf import Shelf
 
-gr: Any = need("gradio", "studio")
+gr = need("gradio", "studio")
 
 LONGEST = 16
 GAP = 46

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -20,7 +19,7 @@ from regard.paper import pages, plot
 from regard.paper.pixels import enlarge, overlay, png, stretch
 from regard.paper.quantities import chance, percent, signed
 from regard.probe import ImageLook, check_by_hiding, hiding_section, look_images, read_image, score_images
-from regard.probe.hiding import SHARES, Curve, HidingCheck
+from regard.probe.hiding import SHARES, HidingCheck, HidingCurve
 from regard.studio import limits, show
 from regard.studio.budget import Budget
 from regard.studio.controls import FAST, slider
@@ -28,7 +27,7 @@ from regard.studio.shelf import Shelf
 from regard.studio.sketches import sketches
 from regard.train import Run
 
-gr: Any = need("gradio", "studio")
+gr = need("gradio", "studio")
 
 SIDE = 224  # pixels of a picture
 STEPS = 8  # of the integrated gradient: enough for a picture, and soon there
@@ -232,7 +231,7 @@ def _joined(parts: list[HidingCheck]) -> HidingCheck:
     for order in ORDERS:
         own = [part.curve(order) for part in parts]
         curves.append(
-            Curve(order, *(sum((getattr(c, f) for c in own), ()) for f in ("accuracy", "low", "high")))
+            HidingCurve(order, *(sum((getattr(c, f) for c in own), ()) for f in ("accuracy", "low", "high")))
         )
     return HidingCheck(
         tuple(part.shares[0] for part in parts), tuple(curves), parts[0].images, parts[0].repeats
@@ -271,29 +270,29 @@ def build(shelf: Shelf) -> None:
                 stop = gr.Button("Stop", elem_id="hide-stop")
             curve = gr.HTML("", elem_id="hiding")
 
-    def ask(work: Any, layer: Any, head: Any) -> tuple[Any, str]:
+    def ask(work: Callable[[], Asked], layer: object, head: object) -> tuple[Asked | None, str]:
         try:
             asked = work()
             return asked, shown(asked, layer, head)
         except (ValueError, OSError) as error:
             return None, show.fault(error)
 
-    def pick(name: str, number: Any, layer: Any, head: Any) -> tuple[Any, str]:
+    def pick(name: str, number: object, layer: object, head: object) -> tuple[Asked | None, str]:
         return ask(lambda: from_sample(name, Budget().of(shelf.open(name, "images")), number), layer, head)
 
-    def upload(name: str, path: str | None, layer: Any, head: Any) -> tuple[Any, str]:
+    def upload(name: str, path: str | None, layer: object, head: object) -> tuple[object, str]:
         if path is None:
             return gr.skip(), gr.skip()
         return ask(lambda: from_file(name, Budget().of(shelf.open(name, "images")), path), layer, head)
 
-    def change(name: str) -> Any:
+    def change(name: str) -> object:
         asked, html = pick(name, 1, 0, 0)
         count = len(samples(shelf.open(name, "images"))[0].test)
         L, H = _heads(asked)
         return (asked, html, gr.update(value=1, maximum=count), gr.update(value=0, maximum=L),
                 gr.update(value=0, maximum=H), "")  # fmt: skip
 
-    def slide(asked: Asked | None, layer: Any, head: Any) -> str:
+    def slide(asked: Asked | None, layer: object, head: object) -> str:
         return gr.skip() if asked is None else ask(lambda: asked, layer, head)[1]
 
     def hide(asked: Asked | None) -> Iterator[str]:

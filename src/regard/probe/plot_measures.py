@@ -1,4 +1,4 @@
-"""The figure of position similarities."""
+"""Figures of what was measured over many images or positions: the hiding check, how alike positions are."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from regard.paper.figures import Sheet, cell_of, new_figure, scale
-from regard.paper.ink import HEAT, INK, QUIET
+from regard.paper.figures import Sheet, cell_of, dress, legend, new_figure, scale
+from regard.paper.ink import BLUE, GREY, HEAT, INK, ORANGE, QUIET
+from regard.probe.hiding import HidingCheck
 from regard.probe.positions import PositionSimilarity
 
 if TYPE_CHECKING:
@@ -15,6 +16,33 @@ if TYPE_CHECKING:
     from matplotlib.image import AxesImage
 
 LARGEST = 8  # squares along one side: of a larger grid evenly spread positions are shown
+
+
+LOOKS = {
+    "most": (ORANGE, "-", "strongest first"),
+    "random": (GREY, "--", "at random"),
+    "least": (BLUE, "-.", "weakest first"),
+}
+
+
+def hiding_figure(check: HidingCheck, title: str = "", by: str = "attention") -> Figure:
+    """Accuracy against the share of patches hidden: strongest, random and weakest first `by` some map."""
+    out = new_figure(5.2, 3.7 + 0.25 * bool(title))
+    axes = out.add_axes((0.13, 0.2, 0.84, 0.78 - 0.07 * bool(title)))
+    shares = [100 * share for share in check.shares]
+    for curve in check.curves:
+        colour, dash, name = LOOKS[curve.order]
+        name += f" (mean of {check.repeats})" if curve.order == "random" and check.repeats > 1 else ""
+        low, high = [100 * x for x in curve.low], [100 * x for x in curve.high]
+        axes.fill_between(shares, low, high, color=colour, alpha=0.16, linewidth=0)
+        accuracy = [100 * x for x in curve.accuracy]
+        axes.plot(shares, accuracy, dash, color=colour, linewidth=2, marker="o", markersize=3.5, label=name)
+    axes.set_ylim(0, 103)
+    axes.set_xlim(min(shares) - 1, max(shares) + 1)
+    dress(axes, "patches hidden, %", "accuracy, %", title)
+    legend(axes, f"hidden by {by}", loc="upper right")
+    out.text(0.13, 0.02, f"{check.images:,} images; bands: 95 % Wilson intervals", fontsize=8, color=QUIET)
+    return out
 
 
 def position_figure(found: PositionSimilarity, title: str = "") -> Figure:
