@@ -25,9 +25,9 @@ def multiples(
 ) -> dict[str, float]:
     """Each result's error in multiples of the plain way's own, taken as `least` of its size or more."""
     out = {}
-    for name, got, own, want in zip(names, found, usual, exact, strict=True):
-        size = float(want.norm())
-        error, allowed = (float((x.detach().double() - want).norm()) for x in (got, own))
+    for name, *results in zip(names, found, usual, exact, strict=True):
+        got, own, want = (x.detach().double() for x in results)
+        error, allowed, size = (float(x.norm()) for x in (got - want, own - want, want))
         times = error / max(allowed, least * size, 1e-300)
         out[name] = math.inf if math.isnan(times) else times
     return out
