@@ -29,6 +29,13 @@ def test_words_are_escaped_wherever_they_stand():
     assert "<script" not in html
 
 
+def test_a_page_escapes_its_words():
+    shown = pages.page("a & b", [pages.Section("1 < 2", "<p>ok</p>")], under="c < d")
+    assert "<h1>a &amp; b</h1>" in shown
+    assert '<h2 id="1-2">1 &lt; 2</h2>' in shown
+    assert "c &lt; d" in shown
+
+
 def test_a_page_ties_numbers_to_their_percent_signs():
     shown = pages.page("t", [pages.Section("s", "<p>97.1 % of 5 %</p>")], under="1 %")
     assert shown.count("\N{NO-BREAK SPACE}%") == 3

@@ -10,8 +10,8 @@ import torch
 
 from regard import zoo
 from regard.data.fetch import VARIABLE
-from regard.pattern import parse
 from regard.paper import plot
+from regard.pattern import parse
 from regard.studio import limits, show
 from regard.studio.rooms import costs, dialogue, lessons, patterns, recurrence, sentiment, sharing, vision
 from regard.studio.shelf import Shelf, gather

@@ -5,7 +5,6 @@ from html.parser import HTMLParser
 import pytest
 
 from regard.cli.main import main
-from regard.paper.pages import Section, page, table
 from regard.tour.walk import STOPS
 
 GPT, VIT, ENCODER = list(STOPS)[-3:]
@@ -136,10 +135,3 @@ def test_a_folder_of_other_runs_is_left_alone(tmp_path, capsys):
     assert "holds runs that no tour made; choose another --out" in capsys.readouterr().err
     assert own.read_bytes() == b"mine"
     assert not (tmp_path / "index.html").exists()
-
-
-def test_a_page_escapes_its_words():
-    shown = page("a & b", [Section("1 < 2", "<p>ok</p>")])
-    assert "<h1>a &amp; b</h1>" in shown
-    assert '<h2 id="1-2">1 &lt; 2</h2>' in shown
-    assert "<td>&lt;</td>" in table(["x", "y"], [["a", "<"]])

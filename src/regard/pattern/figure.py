@@ -11,7 +11,7 @@ from regard.pattern.picture import LEVELS, SHADES, view
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from regard.pattern.base import Pattern
+    from regard.pattern.base import Pattern  # for its type alone: a pattern shows itself through this file
 
 DOTTED = 64  # most positions whose diagonal is drawn as dots
 

@@ -20,7 +20,7 @@ from regard.pattern.counting import Counter
 from regard.pattern.summary import Summary, summarise
 
 if TYPE_CHECKING:
-    from regard.pattern.base import Pattern
+    from regard.pattern.base import Pattern  # for its type alone: a pattern shows itself through this file
 
 CELLS = 512  # most positions drawn one by one
 TILES = 128  # tiles per side above that

@@ -10,7 +10,7 @@ from regard.paper.svg import document, drawing, element, line, words
 from regard.pattern.picture import SHADES, View, view
 
 if TYPE_CHECKING:
-    from regard.pattern.base import Pattern
+    from regard.pattern.base import Pattern  # for its type alone: a pattern shows itself through this file
 
 SIDE = 512  # pixels that the longer side of the grid may take
 MIDDLING, LARGEST = 22, 48  # pixels of a square

@@ -90,7 +90,7 @@ def near_miss(exercise: Exercise, failure: Failure) -> str:
     if failure.value is None or not near(failure.value, approximate(failure.true, failure.at)):
         return ""
     for at, true in points:
-        if time.monotonic() > failure.until:
+        if time.thread_time() > failure.until:
             break
         value = value_or_none(failure.node, at)
         if value is None or not near(value, approximate(true, at)):
@@ -132,7 +132,7 @@ def _measured(failure: Failure) -> Iterator[Change]:
         given, wanted = exact(failure.node, failure.at), exact(failure.true, failure.at)
     except (UndefinedError, IrrationalError):
         return
-    if wanted != 0:
+    if wanted != 0 and given != 0:
         factor = given / wanted
         yield f"it is {factor} times the truth everywhere", partial(_joined, "*", Num(factor))
     more = given - wanted
