@@ -28,7 +28,7 @@ LEVELS = [
     {"recipes"},
     {"zoo"},
     {"lessons"},
-    {"studio"},
+    {"bench", "tour", "studio"},
     {"cli"},
 ]
 LEVEL = {name: level for level, names in enumerate(LEVELS) for name in names}

@@ -7,16 +7,12 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from regard.paper import ink
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 PARTS, PAGE = (
     Path(__file__).with_name(name).read_text(encoding="utf-8") for name in ("parts.css", "page.css")
@@ -29,12 +25,10 @@ STYLE = f"""
 
 @dataclass(frozen=True)
 class Section:
-    """One part of a page: a plain title and a body in HTML; what a terminal and machines get in its place."""
+    """One part of a page: a plain title and a body in HTML."""
 
     title: str
     html: str
-    terminal: Sequence[RenderableType] = ()
-    data: Mapping[str, Any] = field(default_factory=dict)
 
 
 def page(
