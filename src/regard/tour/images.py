@@ -6,9 +6,6 @@ import torch
 from rich.text import Text
 from torch import Tensor
 
-from regard.tour.curves import curves_html
-from regard.tour.runs import TourRuns
-from regard.tour.stop import Bill, Stop
 from regard.cost import price
 from regard.data import Augment, Images, load
 from regard.paper.pixels import enlarge, png
@@ -24,6 +21,9 @@ from regard.probe import (
     look_images,
     score_images,
 )
+from regard.tour.curves import curves_html
+from regard.tour.runs import TourRuns
+from regard.tour.stop import Bill, Stop
 
 RECIPE = "digits-vit"
 GOAL = 0.96

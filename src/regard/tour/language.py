@@ -11,15 +11,15 @@ from rich.columns import Columns
 from rich.panel import Panel
 from rich.text import Text
 
-from regard.paper.tables import described
-from regard.tour.curves import curves_html
-from regard.tour.runs import TourRuns
-from regard.tour.stop import Bill, Stop
 from regard.cost import price
 from regard.data import Corpus, load
 from regard.data.draws import generator
 from regard.data.tokenizers import Tokenizer
 from regard.models import GPT
+from regard.paper.tables import described
+from regard.tour.curves import curves_html
+from regard.tour.runs import TourRuns
+from regard.tour.stop import Bill, Stop
 from regard.train.task import Setting
 
 RECIPE = "play-gpt"

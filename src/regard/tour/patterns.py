@@ -13,10 +13,10 @@ from rich.text import Text
 from regard.paper.pages import table
 from regard.paper.quantities import fine_percent
 from regard.paper.tables import listed
-from regard.tour.runs import TourRuns
-from regard.tour.stop import Stop
 from regard.pattern import Causal, Full, Pattern, Strided, Windowed
 from regard.pattern.summary import summarise
+from regard.tour.runs import TourRuns
+from regard.tour.stop import Stop
 
 SMALL, LONG = 16, 65_536
 

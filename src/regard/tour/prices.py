@@ -6,15 +6,15 @@ from html import escape
 
 from rich.console import RenderableType
 
+from regard.cost import price
+from regard.cost.presets import PRESETS
+from regard.cost.result import Cost
 from regard.paper.formulas import written
 from regard.paper.pages import table
 from regard.paper.quantities import about, percent, short
 from regard.paper.tables import listed
 from regard.tour.runs import TourRuns
 from regard.tour.stop import Stop
-from regard.cost import price
-from regard.cost.presets import PRESETS
-from regard.cost.result import Cost
 
 TOKENS = 1024
 

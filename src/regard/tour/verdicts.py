@@ -8,17 +8,17 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from regard.paper.pages import table
-from regard.paper.quantities import percent
-from regard.paper.tables import described, listed
-from regard.tour.curves import curves_html
-from regard.tour.runs import TourRuns
-from regard.tour.stop import Bill, Stop
 from regard.cost import price
 from regard.data import Reviews, Texts, load
 from regard.data.batching import pad
 from regard.errors import need
+from regard.paper.pages import table
+from regard.paper.quantities import percent
+from regard.paper.tables import described, listed
 from regard.probe import text_html
+from regard.tour.curves import curves_html
+from regard.tour.runs import TourRuns
+from regard.tour.stop import Bill, Stop
 from regard.train import Run
 from regard.train.tasks.text_classes import rows_of
 from regard.zoo import look

@@ -13,11 +13,11 @@ from rich.console import Console
 
 from regard import __version__
 from regard.files import write
-from regard.tour.images import images
-from regard.tour.language import language
 from regard.paper.pages import Section, page, table
 from regard.paper.quantities import duration, short
 from regard.paper.tables import listed
+from regard.tour.images import images
+from regard.tour.language import language
 from regard.tour.patterns import LONG, costs, drawings
 from regard.tour.prices import model_price
 from regard.tour.runs import TourRuns
