@@ -30,8 +30,8 @@ from regard.models import (
     ViTConfig,
     decode_prepacked,
 )
+from regard.paper.pixels import png
 from regard.pattern import Causal, Global, Strided
-from regard.probe.colours import png
 from regard.train import Run
 from regard.train.prediction import predict
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from regard import zoo
-from regard.probe.colours import png
+from regard.paper.pixels import png
 from regard.train import predict
 from tests.zoo.conftest import draw
 

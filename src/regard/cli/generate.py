@@ -6,15 +6,17 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import torch
 import typer
 
 from regard.cli.options import AsJson, print_json
 from regard.errors import check_int
-from regard.layers import Learned
-from regard.models import GPT
+
+if TYPE_CHECKING:
+    import torch
+
+    from regard.models import GPT
 
 USUAL = 200  # tokens where nobody asks for a number
 MOST = 10_000_000  # tokens that one call may ask for; more is taken for a slip
@@ -49,6 +51,9 @@ def generate(  # noqa: PLR0913, PLR0917 - each is one option
 
     Example: regard generate zoo:dialogue --prompt "ROMEO:" --tokens 200 --stream
     """
+    import torch
+
+    from regard.layers import Learned
     from regard.zoo import open_run
 
     device = device or ("cuda" if torch.cuda.is_available() else "cpu")
@@ -93,6 +98,8 @@ def generate(  # noqa: PLR0913, PLR0917 - each is one option
 
 def language_model(name: str, run: Any) -> tuple[GPT, Any]:
     """The model and the tokenizer of a run, or a ValueError where it does not write texts."""
+    from regard.models import GPT
+
     if not isinstance(run.model, GPT):
         raise ValueError(f"{name} is a {type(run.model).__name__}, which writes no text: a GPT is needed")
     if run.tokenizer is None:
@@ -104,6 +111,8 @@ def prompt_ids(
     model: GPT, tokenizer: Any, prompt: str, tokens: int, cut: str | None = None
 ) -> tuple[list[int], str]:
     """The prompt's ids, after a start token where the model was trained on dialogues, and a notice."""
+    from regard.layers import Learned
+
     check_int("tokens", tokens, 1, MOST)
     words = tokenizer.encode(prompt)
     if not words:

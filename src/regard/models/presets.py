@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from difflib import get_close_matches
 
+from regard.errors import did_you_mean
 from regard.layers.attention_shapes import (
     AttentionShape,
     LinearAttentionShape,
@@ -85,7 +85,6 @@ def preset(name: str) -> HasShapes | Shape:
     768
     """
     if name not in PRESETS:
-        near = get_close_matches(name, PRESETS, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else f"; names: {', '.join(PRESETS)}"
+        hint = did_you_mean(name, PRESETS, f"names: {', '.join(PRESETS)}")
         raise ValueError(f"nothing to price is called {name!r}{hint}")
     return PRESETS[name]()

@@ -23,7 +23,7 @@ from regard.pattern.spans import Span
 if TYPE_CHECKING:
     import sympy
 
-    from regard.pattern.base import Atom, Pattern
+    from regard.pattern.base import Atom, Pattern  # for their types alone: a pattern asks this file
 
 MOST_PERIOD = 5_040
 MOST_THRESHOLD = 65_536

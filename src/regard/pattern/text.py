@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import fields
-from difflib import get_close_matches
 from typing import NoReturn
 
+from regard.errors import did_you_mean
 from regard.pattern.base import Atom, Pattern
 
 LONGEST = 10_000
@@ -98,10 +98,7 @@ class _PatternParser:
         start, word = self.start, self.value.lower()
         known = Atom.registry.get(WORDS.get(word, word))
         if known is None:
-            near = get_close_matches(word, [*Atom.registry, *WORDS], n=1)
-            self._fail(
-                f"no pattern is called {self.value!r}" + (f"; did you mean {near[0]!r}?" if near else "")
-            )
+            self._fail(f"no pattern is called {self.value!r}{did_you_mean(word, [*Atom.registry, *WORDS])}")
         self._next()
         arguments = self._arguments([field.name for field in fields(known) if field.init])  # type: ignore[arg-type]
         try:

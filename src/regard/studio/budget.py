@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import Any
 
 from regard.probe.twin import twin
 from regard.studio import limits
@@ -28,7 +27,7 @@ class Budget:
         """What to say then."""
         return f"stopped after {self.seconds:g} seconds, which is all that one question gets here"
 
-    def check(self, *_: Any) -> None:
+    def check(self, *_: object) -> None:
         """Raise where they have passed."""
         if self.over:
             raise ValueError(f"this was {self.notice}")

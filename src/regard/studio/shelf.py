@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from regard import zoo
 from regard.train import Run
@@ -18,7 +17,7 @@ WORDS = {"images": "images", "language": "dialogues", "texts": "sentiment"}
 class Shelf:
     """Runs by name, and what could not be opened and why."""
 
-    runs: dict[str, Any]
+    runs: dict[str, Run]
     faults: tuple[str, ...] = field(default=())
 
     def names(self, task: str) -> list[str]:
@@ -30,8 +29,7 @@ class Shelf:
         there = self.names(task)
         if name not in there:
             raise ValueError(f"no model for {WORDS[task]} is called {str(name)[:60]!r}; there are: {there}")
-        run: Run = self.runs[name]
-        return run
+        return self.runs[name]
 
     def missing(self, task: str) -> str:
         """One line for a room without a model: what there is, and how to make one."""
@@ -48,7 +46,7 @@ def gather(folders: Sequence[str | Path] = ()) -> Shelf:
     >>> gather().names("painting")
     []
     """
-    runs: dict[str, Any] = {}
+    runs: dict[str, Run] = {}
     faults = []
     for folder in folders:
         runs[_free(Path(folder).name, runs)] = zoo.open_run(folder)
@@ -60,7 +58,7 @@ def gather(folders: Sequence[str | Path] = ()) -> Shelf:
     return Shelf(runs, tuple(faults))
 
 
-def _free(name: str, taken: dict[str, Any]) -> str:
+def _free(name: str, taken: dict[str, Run]) -> str:
     """The name, or the name with a number where another run has it."""
     if name not in taken:
         return name

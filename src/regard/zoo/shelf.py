@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from functools import wraps
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
-from uuid import uuid4
 
 import torch
 
 from regard.data import load_tokenizer
-from regard.files import SUMS, check, check_all, seal, write, write_json
+from regard.errors import did_you_mean
+from regard.files import SUMS, check, check_all, remove, seal, unfinished, write, write_json
+from regard.files import place as put_in_place
 from regard.models.files import MODELS, read_tensors, write_tensors
 from regard.models.parts import build, fields_of
 from regard.models.weights import place
@@ -151,7 +150,8 @@ def put(
         raise ValueError("card must say how the model was made, got an empty one")
     folder = WEIGHTS if folder is None else folder
     folder.mkdir(parents=True, exist_ok=True)
-    path, fresh, old = folder / name, folder / f".{uuid4().hex}", folder / f".{uuid4().hex}"
+    path = folder / name
+    fresh = unfinished(path)
     try:
         fresh.mkdir()
         write_tensors(shrink(model.state_dict(), dtype), fresh / "model.safetensors", {"zoo": name})
@@ -169,14 +169,9 @@ def put(
         total = size(folder) - (size(path) if path.exists() else 0)  # `fresh` is inside already
         if total > MOST_BYTES:
             raise ValueError(f"the zoo may hold {MOST_BYTES:,} bytes, with {name!r} it would hold {total:,}")
-        if path.exists():
-            path.rename(old)
-        fresh.rename(path)
+        put_in_place(fresh, path)
     finally:
-        if old.exists() and not path.exists():  # the new one did not come: the old one goes back
-            old.rename(path)
-        for rest in (fresh, old):
-            shutil.rmtree(rest, ignore_errors=True)
+        remove(fresh)
     return load(name, folder)
 
 
@@ -204,10 +199,8 @@ def _find(name: str, folder: Path | None) -> Path:
     there = names(folder)
     if name in there:
         return (WEIGHTS if folder is None else folder) / name
-    close = get_close_matches(name, there, n=1, cutoff=0.5)
-    hint = f"did you mean {close[0]!r}? " if close else ""
     listed = f"there are {', '.join(there)}" if there else "it is empty"
-    raise ValueError(f"the zoo has no model {name!r}: {hint}{listed}")
+    raise ValueError(f"the zoo has no model {name!r}:{did_you_mean(name, there, before=' ')} {listed}")
 
 
 def _object(path: Path) -> dict[str, Any]:
