@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
+from regard.layers.letters import Number
 from regard.paper.quantities import RAISED
+
+if TYPE_CHECKING:
+    from sympy import Expr, Piecewise, Symbol
 
 LARGE = 10**40  # beyond every threshold of a pattern
 
 
-def big_o(expression: Any) -> str:
+def big_o(expression: Number) -> str:
     """The terms that no other term outgrows, as O(…).
 
     >>> from sympy.abc import d, n
@@ -20,14 +24,14 @@ def big_o(expression: Any) -> str:
     """
     import sympy
 
-    expression = smooth(sympy.sympify(expression))
-    letters = sorted(expression.free_symbols, key=str)
+    far = smooth(sympy.sympify(expression))
+    letters = sorted(far.free_symbols, key=str)
     if not letters:
         return "O(1)"
-    top, bottom = sympy.fraction(sympy.together(sympy.expand(expression)))
+    top, bottom = sympy.fraction(sympy.together(sympy.expand(far)))
     below = sympy.Poly(bottom, *letters).monoms()
     if len(below) > 1:
-        raise ValueError(f"no O(…) of a sum in the denominator: {expression}")
+        raise ValueError(f"no O(…) of a sum in the denominator: {far}")
     powers = [
         tuple(a - b for a, b in zip(one, below[0], strict=True)) for one in sympy.Poly(top, *letters).monoms()
     ]
@@ -39,7 +43,7 @@ def _outgrows(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
     return a != b and all(x >= y for x, y in zip(a, b, strict=True))
 
 
-def _monomial(powers: tuple[int, ...], letters: list[Any]) -> str:
+def _monomial(powers: tuple[int, ...], letters: list[Symbol]) -> str:
     shown = [
         str(letter) + (str(power).translate(RAISED) if power != 1 else "")
         for letter, power in zip(letters, powers, strict=True)
@@ -49,7 +53,7 @@ def _monomial(powers: tuple[int, ...], letters: list[Any]) -> str:
     return ("".join(shown) or "1") + (f"/{below}" if below else "")
 
 
-def smooth(expression: Any) -> Any:
+def smooth(expression: Expr) -> Expr:
     """What the expression is for large letters: the last case, no remainders, no floors.
 
     >>> from regard.pattern import Strided
@@ -58,7 +62,7 @@ def smooth(expression: Any) -> Any:
     """
     import sympy
 
-    def case(piecewise: Any) -> Any:
+    def case(piecewise: Piecewise) -> Expr:
         # Pattern fields are letters that n outgrows.
         far = {s: LARGE if s.name in ("n", "R", "C") else 10**6 for s in piecewise.free_symbols}
         for value, condition in piecewise.args:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from regard.cost.formulas import big_o
 from regard.cost.result import Cost
+from regard.layers.letters import Number
 from regard.paper.formulas import written
 from regard.paper.quantities import about
 
@@ -40,7 +39,7 @@ def formulas(cost: Cost, letters: tuple[str, ...]) -> list[tuple[str, str, str]]
     return [(name, written(value), _order(value)) for name, value in rows if value != 0]
 
 
-def _order(value: Any) -> str:
+def _order(value: Number) -> str:
     try:
         return big_o(value)
     except ValueError:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache, partial
 from itertools import combinations, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from regard.cost.pricing import price
 from regard.errors import check_int
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 CURVES = ("causal", "windowed(256)", "strided(1024)", "linear")
 PER_OCTAVE = 2
 RNN = "rnn"
+
+Swept = GPTConfig | AttentionShape
 
 
 @dataclass(frozen=True)
@@ -46,12 +48,12 @@ class Sweep:
     crossings: tuple[Crossing, ...]
     what: str
 
-    def as_dict(self) -> dict[str, Any]:
-        """For machines."""
+    def as_dict(self) -> dict[str, object]:
+        """Lengths, curves and crossings as JSON can hold them."""
         return asdict(self)
 
 
-def sweep(what: Any, first: int, last: int, curves: Sequence[str] = CURVES) -> Sweep:
+def sweep(what: object, first: int, last: int, curves: Sequence[str] = CURVES) -> Sweep:
     """The flops of one forward pass of `what` under each pattern, and of an RNN of its width for "rnn".
 
     >>> found = sweep(AttentionShape(width=64, heads=1), 16, 1024, ["full", "linear"])
@@ -60,6 +62,8 @@ def sweep(what: Any, first: int, last: int, curves: Sequence[str] = CURVES) -> S
     """
     check_int("first", first, 1)
     check_int("last", last, first + 1)
+    if not isinstance(what, Swept):
+        raise ValueError(f"a sweep is over a GPTConfig or an AttentionShape, got {type(what).__name__}")
     asked = {name: lru_cache(_curve(what, name, last)) for name in curves}
     lengths, searched = _lengths(first, last), _lengths(1, last)
     crossings = []
@@ -74,25 +78,23 @@ def sweep(what: Any, first: int, last: int, curves: Sequence[str] = CURVES) -> S
     return Sweep(lengths, values, tuple(ordered), describe(what))
 
 
-def describe(what: Any) -> str:
+def describe(what: Swept) -> str:
     """One line on what is swept."""
     if isinstance(what, GPTConfig):
         return f"GPT of {what.depth} layers, width {what.width}, {what.heads} heads"
     return f"attention layer with its projections, width {what.width}, {what.heads} heads"
 
 
-def _curve(what: Any, name: str, longest: int) -> Callable[[int], int]:
+def _curve(what: Swept, name: str, longest: int) -> Callable[[int], int]:
     if name == RNN:
         return partial(_flops, RNNShape(channels=what.width, hidden=what.width))
     pattern: Pattern = parse(name)
     if isinstance(what, GPTConfig):
         return partial(_flops, replace(what, pattern=pattern, context=longest))
-    if isinstance(what, AttentionShape):
-        return partial(_flops, replace(what, pattern=pattern))
-    raise ValueError(f"a sweep is over a GPTConfig or an AttentionShape, got {type(what).__name__}")
+    return partial(_flops, replace(what, pattern=pattern))
 
 
-def _flops(what: Any, n: int) -> int:
+def _flops(what: Swept | RNNShape, n: int) -> int:
     return price(what, tokens=n).flops
 
 
