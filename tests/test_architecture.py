@@ -16,7 +16,7 @@ PACKAGE = ROOT / "src" / "regard"
 LEVELS = [
     {"errors", "files", "shapes"},
     {"pattern"},
-    {"attention", "recurrence", "sharing"},
+    {"attention", "recurrence", "sharing", "values"},
     {"layers", "course"},
     {"models"},
     {"cost"},

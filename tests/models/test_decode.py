@@ -216,7 +216,11 @@ def test_a_pattern_that_forgets_has_no_end():
     assert obtain(lively(pattern=Strided(back=100)), 1, 64).capacity == 64
 
 
-@pytest.mark.parametrize("kind", [lambda w: Strided(back=w - 1), Windowed, Global, _both], ids=["strided", "windowed", "global", "both"])
+@pytest.mark.parametrize(
+    "kind",
+    [lambda w: Strided(back=w - 1), Windowed, Global, _both],
+    ids=["strided", "windowed", "global", "both"],
+)
 def test_every_key_has_a_slot_for_every_window_and_room(kind):
     for width in range(1, 301):
         pattern = causal(kind(width))

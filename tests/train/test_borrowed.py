@@ -109,7 +109,7 @@ def test_gone_on_from_an_older_checkpoint_is_the_same_run(kind, bert, tmp_path):
     gru = GRUConfig(vocab=1, context=24, width=8, hidden=6, layers=2, dropout=0.2)
     on_bert = BERTGRUConfig(bert=EncoderConfig(vocab=1, context=24), hidden=6, layers=2)
     value = recipe(gru) if kind == "gru" else recipe(on_bert, bert)
-    value = replace(value, steps=6, save_every=3, validate_every=6, keep=2)
+    value = value.but(steps=6, save_every=3, validate_every=6, keep=2)
     train(value, tmp_path / "whole", quiet=True, device="cpu")
     copytree(tmp_path / "whole", tmp_path / "part")
     rmtree(tmp_path / "part" / "checkpoints" / "step-000006")

@@ -8,7 +8,19 @@ import torch
 from regard.course import DialogueGPT, DialogueLoss, MyTokenizer
 from regard.data import load
 from regard.models import GPT
-from regard.train import AdamW, Characters, CourseGPT, Language, Recipe, Words, evaluate, load_run, train
+from regard.train import (
+    AdamW,
+    Characters,
+    Checks,
+    CourseGPT,
+    Execution,
+    Language,
+    Recipe,
+    Words,
+    evaluate,
+    load_run,
+    train,
+)
 from regard.train.task import Setting
 from tests.train import small
 
@@ -29,10 +41,10 @@ def dialogue(**changes: object) -> Recipe:
         ),
         batch=8,
         steps=6,
-        compile="none",
-        validate_every=3,
+        execution=Execution(compile="none"),
+        checks=Checks(validate_every=3),
     )
-    return replace(recipe, **changes)
+    return recipe.but(**changes)
 
 
 def test_examples_are_the_courses_and_the_loss_too():

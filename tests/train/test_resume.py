@@ -104,7 +104,7 @@ def test_what_may_change_while_a_run_goes_on(tmp_path, capsys):
     out = capsys.readouterr().out
     assert "steps is 16 from here on, before it was 8: what is trained stays, and the learning rate" in out
     assert "keep is 1 from here on, before it was 2" in out
-    assert (read_recipe(tmp_path).steps, read_recipe(tmp_path).save_every) == (16, 3)
+    assert (read_recipe(tmp_path).steps, read_recipe(tmp_path).checks.save_every) == (16, 3)
     rows = [row for row in record(tmp_path) if row["kind"] == "train"]
     assert [row["step"] for row in rows] == list(range(1, 17))
     recipe = small.images()

@@ -20,8 +20,7 @@ from regard.cost.huggingface import DecoderShape, read_config
 from regard.cost.presets import PRESETS, preset
 from regard.cost.sweep import CURVES, figure, overtakings, sweep
 from regard.models import GridCompletionConfig
-from regard.models.files import MODELS
-from regard.models.parts import build
+from regard.models.files import MODELS, build_config
 from regard.pattern import parse
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16, "int8": torch.int8}
@@ -169,8 +168,7 @@ def from_path(path: Path) -> tuple[Any, str]:
 
         return from_recipe(read_recipe(path.parent), f"the recipe of {path.parent}")
     if data.get("model") in MODELS:
-        kind = MODELS[data["model"]][0]
-        return build(kind, data.get("config", {})), f"{data['model']} of {path.parent}"
+        return build_config(data)[0], f"{data['model']} of {path.parent}"
     return read_config(data, str(path))
 
 

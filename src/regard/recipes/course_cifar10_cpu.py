@@ -9,7 +9,7 @@ Score: measured: not yet
 from __future__ import annotations
 
 from regard.data import Augment
-from regard.train import AdamW, ClassifyImages, Cosine, CourseViT, Muon, Recipe
+from regard.train import AdamW, Checks, ClassifyImages, Cosine, CourseViT, Execution, Muon, Recipe
 
 
 def recipe() -> Recipe:
@@ -38,8 +38,6 @@ def recipe() -> Recipe:
         schedule=Cosine(warmup=0.05),
         batch=64,
         minutes=10,
-        ema=0.999,
-        compile="compile",
-        validate_every=2000,
-        save_every=2000,
+        execution=Execution(compile="compile"),
+        checks=Checks(ema=0.999, validate_every=2000, save_every=2000),
     )

@@ -8,7 +8,7 @@ Score: measured: not yet
 
 from __future__ import annotations
 
-from regard.train import AdamW, Cosine, CourseGPT, Language, Recipe, Words
+from regard.train import AdamW, Checks, Cosine, CourseGPT, Language, Recipe, Words
 
 
 def recipe() -> Recipe:
@@ -27,6 +27,5 @@ def recipe() -> Recipe:
         schedule=Cosine(warmup=0.05),
         batch=32,
         epochs=4,
-        ema=0.98,
-        validate_every=204,
+        checks=Checks(ema=0.98, validate_every=204),
     )

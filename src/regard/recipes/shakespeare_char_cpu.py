@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from regard.layers import Rotary
 from regard.models import GPTConfig
-from regard.train import AdamW, Characters, Cosine, Language, Muon, Recipe
+from regard.train import AdamW, Characters, Checks, Cosine, Execution, Language, Muon, Recipe
 
 
 def recipe() -> Recipe:
@@ -27,6 +27,6 @@ def recipe() -> Recipe:
         schedule=Cosine(warmup=0.05),
         batch=16,
         minutes=3.8,
-        precision="float32",
-        validate_every=500,
+        execution=Execution(precision="float32"),
+        checks=Checks(validate_every=500),
     )

@@ -6,7 +6,7 @@ from regard.train.loop import Result
 from regard.train.optimizers import AdamW, Muon
 from regard.train.overrides import override
 from regard.train.prediction import Prediction, predict
-from regard.train.recipe import Recipe
+from regard.train.recipe import Checks, Execution, Recipe
 from regard.train.runs import Run, evaluate, held_out, list_runs, load_run
 from regard.train.schedules import Cosine, Linear, Trapezoid
 from regard.train.start import train
@@ -27,12 +27,14 @@ __all__ = [
     "AdamW",
     "BytePairs",
     "Characters",
+    "Checks",
     "ClassifyImages",
     "ClassifyTexts",
     "CompleteImages",
     "Cosine",
     "CourseGPT",
     "CourseViT",
+    "Execution",
     "Language",
     "Linear",
     "MaskedText",

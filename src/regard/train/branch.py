@@ -11,7 +11,7 @@ from regard.train.checkpoint import STATE, numbered, read, step_of
 from regard.train.environment import ENVIRONMENT
 from regard.train.folder import BEFORE, BEST, CHECKPOINTS, MODEL, RECIPE, SUMMARY, copy_files, read_recipe
 from regard.train.recipe import Recipe
-from regard.train.written import to_data
+from regard.train.recipe_data import to_data
 
 
 def located(origin: str | Path) -> tuple[Path, Path]:
@@ -80,7 +80,7 @@ def _fresh(old: Recipe, new: Recipe) -> list[str]:
     parts = []
     if type(old.optimizer) is not type(new.optimizer):
         parts.append("optimizer")
-    if old.ema is None and new.ema is not None:
+    if old.checks.ema is None and new.checks.ema is not None:
         parts.append("averages")
     return parts
 

@@ -8,14 +8,13 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from regard.train.recipe import Recipe
+from regard.train.recipe import LIMITS, PART_OF, Recipe
 
-LIMITS = ("steps", "epochs", "minutes")
 IN_PLACE = (*LIMITS, "keep", "save_every")
 
 
 def differences(a: Any, b: Any, path: str = "") -> list[str]:
-    """The fields in which two values of a recipe differ.
+    """The fields in which two values of a recipe differ, as `--set` names them.
 
     >>> one = Recipe(name="x", task=None, batch=1, steps=1)
     >>> differences(one, Recipe(name="x", task=None, batch=2, steps=1))
@@ -28,10 +27,12 @@ def differences(a: Any, b: Any, path: str = "") -> list[str]:
     return [
         name
         for field in fields(a)
-        for name in differences(
-            getattr(a, field.name), getattr(b, field.name), f"{path}.{field.name}".lstrip(".")
-        )
+        for name in differences(getattr(a, field.name), getattr(b, field.name), _inside(path, field.name))
     ]
+
+
+def _inside(path: str, name: str) -> str:
+    return path if name in PART_OF.values() else f"{path}.{name}".lstrip(".")
 
 
 def changed(folder: Path, old: Recipe, new: Recipe) -> list[str]:
@@ -39,7 +40,7 @@ def changed(folder: Path, old: Recipe, new: Recipe) -> list[str]:
 
     >>> from dataclasses import replace
     >>> old = Recipe(name="x", task=None, batch=1, steps=10)
-    >>> changed(Path("run"), old, replace(old, keep=3))
+    >>> changed(Path("run"), old, old.but(keep=3))
     ['keep is 3 from here on, before it was 2']
     >>> changed(Path("run"), old, replace(old, steps=5))  # doctest: +ELLIPSIS
     Traceback (most recent call last):
@@ -51,7 +52,9 @@ def changed(folder: Path, old: Recipe, new: Recipe) -> list[str]:
         if name not in IN_PLACE:
             refused.append(f"{name} differs")
             continue
-        before, now = getattr(old, name), getattr(new, name)
+        before, now = (
+            getattr(one, name) if name in LIMITS else getattr(one.checks, name) for one in (old, new)
+        )
         if name in LIMITS and (before is None or now is None):
             refused.append(f"{name} differs")
         elif name in LIMITS and now < before:

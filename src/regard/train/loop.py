@@ -64,7 +64,7 @@ class Training:
         self.parameters = sum(weight.numel() for weight in model.parameters())
         self.model = team.place(model, device).train()
         self.optimizer = recipe.optimizer.build(self.model)
-        self.averages = None if recipe.ema is None else Averages(self.model)
+        self.averages = None if recipe.checks.ema is None else Averages(self.model)
         seconds = None if recipe.minutes is None else 60.0 * recipe.minutes
         self.pace = Pace(recipe.steps_for(self.task.examples), seconds)
         self.watch, self.interrupt = Watch(), Interrupt()
@@ -76,7 +76,7 @@ class Training:
         self.step: Step | None = None
         config = getattr(model, "config", None)
         tokens = self.task.per_example if self.task.unit == "tokens" else None
-        self.peak = peak(device, uses_bfloat16(recipe, device))
+        self.peak = peak(device, uses_bfloat16(recipe.execution, device))
         self.flops = None if self.peak is None else training_flops(config, tokens)
 
     def run(self) -> Result:
@@ -89,8 +89,8 @@ class Training:
             self.optimizer,
             self.averages,
             recipe=recipe,
-            bfloat16=uses_bfloat16(recipe, self.device),
-            compile=chosen_compile(recipe, self.device, self.team.world),
+            bfloat16=uses_bfloat16(recipe.execution, self.device),
+            compile=chosen_compile(recipe.execution, self.device, self.team.world),
             team=self.team,
         )
         self.bar.say(telling.opening(self))
@@ -103,7 +103,7 @@ class Training:
                     self._one()
                     if self.over() or _divides(self._validate_every(), self.done):
                         self._validate()
-                    if self.over() or self.done % recipe.save_every == 0:
+                    if self.over() or self.done % recipe.checks.save_every == 0:
                         saving.save(self, last=self.over())
                     if self.leaving or (self.interrupt.asked and self.team.world == 1):
                         self._leave()
@@ -120,7 +120,7 @@ class Training:
     def _open_record(self) -> None:
         """The record from here on; one of a run whose checkpoints are gone is kept beside it."""
         last = max((row["step"] for row in read_rows(self.folder)), default=0)
-        if self.done == 0 and last > self.recipe.save_every:
+        if self.done == 0 and last > self.recipe.checks.save_every:
             kept = keep_record(self.folder)
             self.bar.warn(f"there is a record of {last:,} steps and no checkpoint: it is kept as {kept.name}")
         self.metrics = Metrics(self.folder, self.done, self.validated)
@@ -130,21 +130,21 @@ class Training:
         return self.memorised or self.pace.over(self.done)
 
     def _validate_every(self) -> int | None:
-        if self.recipe.overfit and self.recipe.validate_every is None:
+        if self.recipe.checks.overfit and self.recipe.checks.validate_every is None:
             return MEMORISING
-        return self.recipe.validate_every
+        return self.recipe.checks.validate_every
 
     def _one(self) -> None:
         """One step, its learning rate and its chance from the step's number."""
         recipe, step = self.recipe, self.done
         assert self.step is not None
         multiplier = recipe.schedule.at(self.pace.middle(step))
-        kept = 0.0 if recipe.ema is None else share_kept(recipe.ema, step)
+        kept = 0.0 if recipe.checks.ema is None else share_kept(recipe.checks.ema, step)
         seed = seed_of(recipe.seed, "step", step, 0)
         self.step(self._batch(step), multiplier=multiplier, kept=kept, seed=seed)
         self.rows.append((self.step.row.clone(), multiplier))
         self.done += 1
-        if due(self.done, recipe.read_every):
+        if due(self.done, recipe.checks.read_every):
             self.read()
 
     def _batch(self, step: int) -> Batch:
@@ -208,7 +208,7 @@ class Training:
         self._record()
         listed = "  ".join(f"{name} {value:.4f}" for name, value in scores.items())
         self.bar.say(f"step {self.done:,}: {listed}\n{telling.indented(shown)}")
-        self.memorised = self.recipe.overfit is not None and self.task.memorised(scores)
+        self.memorised = self.recipe.checks.overfit is not None and self.task.memorised(scores)
         self.clock.turn("training")
 
     def _shown(self, best: torch.nn.Module | None, scores: dict[str, float]) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from regard.train.checks import check_rates, check_shares
+from regard.errors import check_rates, check_shares
 from regard.train.muon import MuonMatrices
 
 Named = dict[str, nn.Parameter]

@@ -11,11 +11,12 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from regard.pattern import Pattern, parse
-from regard.train.recipe import Recipe
+from regard.train.recipe import LIMITS, PART_OF, Recipe
+from regard.train.recipe_data import KINDS
 
 
 def override(recipe: Recipe, settings: Iterable[str]) -> Recipe:
-    """The recipe with each `path=value` set; what the recipe lacks is looked for in its task.
+    """The recipe with each `path=value` set; what it lacks is looked for in its parts and its task.
 
     >>> override(Recipe(name="x", task=None, batch=32, steps=9), ["batch=64", "schedule.warmup=0.2"]).batch
     64
@@ -28,10 +29,7 @@ def override(recipe: Recipe, settings: Iterable[str]) -> Recipe:
         path, equals, text = setting.partition("=")
         if not equals or not path.strip():
             raise ValueError(f"--set takes path=value, for example model.depth=8, got {setting!r}")
-        names = path.strip().split(".")
-        if names[0] not in names_of(recipe) and names[0] in names_of(recipe.task):
-            names = ["task", *names]
-        recipe = _set(recipe, names, text.strip(), recipe)
+        recipe = _set(recipe, path.strip().split("."), text.strip())
     return recipe
 
 
@@ -40,26 +38,26 @@ def names_of(value: Any) -> list[str]:
     return [field.name for field in fields(value)] if is_dataclass(value) else []
 
 
-def _limit(recipe: Recipe, name: str, text: str) -> Recipe:
-    value = read(text, typing.get_type_hints(Recipe)[name], name)
-    return replace(recipe, **{"steps": None, "epochs": None, "minutes": None, name: value})
-
-
-def _set(value: Any, names: list[str], text: str, recipe: Recipe) -> Any:
+def _set(value: Any, names: list[str], text: str) -> Any:
     name, *rest = names
-    known = names_of(value)
-    if name not in known:
-        if not known:
+    choices = names_of(value)
+    if isinstance(value, Recipe):
+        if name in LIMITS and not rest:
+            # The three exclude each other: setting one unsets the others.
+            new = read(text, typing.get_type_hints(Recipe)[name], name)
+            return replace(value, **{**dict.fromkeys(LIMITS), name: new})
+        inside = dict.fromkeys(names_of(value.task), "task") | PART_OF
+        if name not in choices and name in inside:
+            return _set(value, [inside[name], *names], text)
+        choices += inside
+    if name not in choices:
+        if not choices:
             raise ValueError(f"there is no field {name!r} in {value!r}")
-        choices = known + (names_of(recipe.task) if value is recipe else [])
         near = difflib.get_close_matches(name, choices, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"fields: {', '.join(choices)}"
         raise ValueError(f"{type(value).__name__} has no field {name!r}; {hint}")
     if rest:
-        return replace(value, **{name: _set(getattr(value, name), rest, text, recipe)})
-    if isinstance(value, Recipe) and name in ("steps", "epochs", "minutes"):
-        # The three exclude each other: setting one unsets the others.
-        return _limit(value, name, text)
+        return replace(value, **{name: _set(getattr(value, name), rest, text)})
     hints = typing.get_type_hints(type(value))
     return replace(value, **{name: read(text, hints[name], name)})
 
@@ -127,12 +125,10 @@ def _sequence(text: str, kind: Any) -> tuple[Any, ...]:
 
 def _part(text: str, kind: Any) -> Any:
     """A part by name and fields: `Muon(lr=0.01)`, `Rotary()`."""
-    from regard.train.written import kinds
-
     call = ast.parse(text if text.endswith(")") else f"{text}()", mode="eval").body
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
         raise ValueError(text)
-    part = kinds().get(call.func.id)
+    part = KINDS.get(call.func.id)
     if part is None or (kind is not Any and part is not kind):
         raise ValueError(text)
     values = [ast.literal_eval(argument) for argument in call.args]

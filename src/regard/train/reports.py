@@ -60,7 +60,7 @@ def report(
 def held_out(part: Any, recipe: Recipe) -> Any:
     """What training validated on: the same cut as its tasks make."""
     learn, held = split(len(part), recipe.task.validation, seed=0)
-    return part.take(held if recipe.overfit is None else learn[: recipe.overfit])
+    return part.take(held if recipe.checks.overfit is None else learn[: recipe.checks.overfit])
 
 
 def pair_scores(run: Run) -> dict[str, PairScore] | None:

@@ -100,7 +100,7 @@ def evaluate(
     if hasattr(value, "start"):
         value = replace(value, start=str(folder / MODEL))  # its tokenizer, not one trained anew
     data = None if data_dir is None else Path(data_dir)
-    task = value.build(Setting(place, recipe.seed, data, recipe.overfit))
+    task = value.build(Setting(place, recipe.seed, data, recipe.checks.overfit))
     scores = task.test(run.model) if test else task.validate(run.model)
     if test:
         write_json(folder / TEST, scores)

@@ -20,8 +20,8 @@ from regard.train.faults import Stopped, how_to_go_on
 from regard.train.folder import CHECKPOINTS, best_from, best_into, read_recipe
 from regard.train.metrics import damaged_rows, read_rows, rows_until
 from regard.train.recipe import Recipe
+from regard.train.recipe_data import from_data, to_data
 from regard.train.shards import fill, write_shards
-from regard.train.written import from_data, to_data
 
 if TYPE_CHECKING:
     from regard.train.loop import Training
@@ -56,7 +56,7 @@ def _write(run: Training) -> None:
     def write() -> None:
         assert run.metrics is not None
         run.metrics.flush(hard=True)  # the rows up to here come before the checkpoint that relies on them
-        write_checkpoint(folder, run.done, tensors, state, keep=run.recipe.keep, more=more)
+        write_checkpoint(folder, run.done, tensors, state, keep=run.recipe.checks.keep, more=more)
         tidy(run.folder)
 
     run.team.led(write)
@@ -131,7 +131,7 @@ def _take_up(run: Training, found: Checkpoint) -> None:
 
 def _validated(step: int, recipe: Recipe) -> int:
     """The last validation of a checkpoint that does not tell: those of old were written after it."""
-    every = recipe.validate_every
+    every = recipe.checks.validate_every
     return step if every is not None and step % every == 0 else step - 1
 
 

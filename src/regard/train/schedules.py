@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from regard.train.checks import check_shares
+from regard.errors import check_shares
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -55,8 +55,8 @@ class Step:
         team: Team,
     ) -> None:
         self.task, self.model, self.optimizer, self.averages = task, model, optimizer, averages
-        self.clip, self.bfloat16, self.team, self.mode = recipe.clip, bfloat16, team, compile
-        self.batch, self.parts = recipe.batch, recipe.accumulate
+        self.clip, self.bfloat16, self.team, self.mode = recipe.execution.clip, bfloat16, team, compile
+        self.batch, self.parts = recipe.batch, recipe.execution.accumulate
         self.device = next(model.parameters()).device
         self.generator = torch.Generator(self.device)
         self.multiplier = torch.ones((), device=self.device)

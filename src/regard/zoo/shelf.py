@@ -18,8 +18,7 @@ import torch
 
 from regard.data import load_tokenizer
 from regard.files import SUMS, check, check_all, seal, write, write_json
-from regard.models.files import MODELS, read_tensors, write_tensors
-from regard.models.parts import build, fields_of
+from regard.models.files import architecture, build_config, read_tensors, write_tensors
 from regard.models.weights import place
 from regard.train import Run, load_run
 from regard.train.runs import tested
@@ -92,13 +91,12 @@ def load(name: str, folder: Path | None = None) -> Entry:
     config, task = _object(path / "config.json"), _object(path / "task.json")
     weights, _ = read_tensors(path / "model.safetensors")
     try:
-        config_kind, kind = MODELS[config["model"]]
-        built = build(config_kind, config["config"])
-        with torch.device("meta"):
-            model = kind(built)
-        place(model, grow(weights), f"zoo:{name}")
-    except KeyError as error:
-        raise ValueError(f"zoo:{name} is damaged: config.json has no or an unknown {error}") from error
+        built, kind = build_config(config)
+    except ValueError as error:
+        raise ValueError(f"zoo:{name} is damaged: config.json: {error}") from error
+    with torch.device("meta"):
+        model = kind(built)
+    place(model, grow(weights), f"zoo:{name}")
     tokenizer = load_tokenizer(path) if (path / TOKENIZER).exists() else None
     return Entry(path, model.eval(), task, tokenizer, name, card(name, folder))
 
@@ -144,9 +142,7 @@ def put(
     """
     check_name(name)
     model: Any = run.model
-    kind = type(model).__name__
-    if kind not in MODELS:
-        raise ValueError(f"model must be one of {', '.join(MODELS)}, got {kind}")
+    config = architecture(model) | {"dtype": dtype}
     if not card.strip():
         raise ValueError("card must say how the model was made, got an empty one")
     folder = WEIGHTS if folder is None else folder
@@ -155,11 +151,6 @@ def put(
     try:
         fresh.mkdir()
         write_tensors(shrink(model.state_dict(), dtype), fresh / "model.safetensors", {"zoo": name})
-        config = {
-            "model": kind,
-            "config": fields_of(model.config),
-            "dtype": dtype,
-        }
         for file, value in (("config.json", config), ("task.json", run.description)):
             write_json(fresh / file, value)
         write(fresh / "card.md", f"{card.strip()}\n".encode())

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from regard.data import Images, load, split
+from regard.errors import check_shares
 from regard.models import GridCompletion, GridCompletionConfig
-from regard.train.checks import check_shares
 from regard.train.distributed import ALONE, Team
 from regard.train.fingerprint import fingerprint
 from regard.train.order import Stream, shuffled

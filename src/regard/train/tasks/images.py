@@ -12,9 +12,9 @@ from torch.nn.functional import cross_entropy
 
 from regard.data import Augment, Images, Pictures, load, split
 from regard.data.augment import Draws
+from regard.errors import check_shares
 from regard.models import ConvNetConfig, GridRNNConfig, MLPConfig, ViTConfig
 from regard.sharing.sizes import pair
-from regard.train.checks import check_shares
 from regard.train.distributed import ALONE, Team
 from regard.train.fingerprint import fingerprint
 from regard.train.order import Stream, shuffled

@@ -15,8 +15,8 @@ from torch.nn.functional import cross_entropy
 from regard.data import Corpus, load
 from regard.data.draws import generator
 from regard.data.tokenizers import Tokenizer
+from regard.errors import check_choice, check_shares
 from regard.models import GPT, GPTConfig
-from regard.train.checks import check_choice, check_shares
 from regard.train.distributed import ALONE, Team
 from regard.train.fingerprint import fingerprint
 from regard.train.order import Stream, by_length, shuffled

@@ -14,8 +14,8 @@ from torch.nn.functional import cross_entropy
 from regard.data import Corpus, Reviews, load, split
 from regard.data.cleaning import without_markup
 from regard.data.draws import generator as drawn
+from regard.errors import check_shares
 from regard.models import Encoder, EncoderConfig
-from regard.train.checks import check_shares
 from regard.train.distributed import ALONE, Team
 from regard.train.fingerprint import fingerprint
 from regard.train.task import Setting

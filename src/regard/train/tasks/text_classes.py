@@ -14,7 +14,7 @@ from torch.nn.functional import cross_entropy
 from regard.data import Reviews, Texts, load, split
 from regard.data.cleaning import without_markup
 from regard.data.tokenizers import Tokenizer
-from regard.train.checks import check_choice, check_shares
+from regard.errors import check_choice, check_shares
 from regard.train.distributed import ALONE, Team
 from regard.train.fingerprint import fingerprint
 from regard.train.order import Stream, by_length, shuffled
