@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -15,7 +16,7 @@ from regard.errors import check_int
 from regard.layers import Learned
 from regard.models.decode import Decoder, pointers
 from regard.models.decode_packed import PackedDecoder, no_packing
-from regard.models.sampling import Sampling, noise_like, race
+from regard.models.sampling import Sampling
 from regard.models.trunk import check_tokens
 
 if TYPE_CHECKING:
@@ -66,7 +67,6 @@ def run(
     count: int,
     *,
     how: Sampling,
-    stop: tuple[int, ...],
     segments: Tensor | None,
     generator: torch.Generator | None,
     impl: str,
@@ -74,7 +74,8 @@ def run(
     """Yield (B,) tokens up to `count` times; arguments are checked already."""
     impl = choose(model, len(prompts)).impl if impl == "auto" else impl
     device = prompts[0].device
-    stops = torch.tensor(stop, dtype=torch.long, device=device)
+    stops = torch.tensor(how.stop, dtype=torch.long, device=device)
+    how = replace(how, stop=())  # a graph that is recorded serves any of them
     if count == 0:
         return iter(())
     steps: Any = {"plain": _plain, "lean": _lean}.get(impl)
@@ -208,8 +209,7 @@ def grow(model: GPT, decoder: Decoder, needed: int) -> Decoder:
 def _next(
     logits: Tensor, last: Tensor, ended: Tensor, how: Sampling, generator: torch.Generator | None
 ) -> Tensor:
-    noise = None if how.greedy else noise_like(logits, generator)
-    return torch.where(ended, last, race(logits, how, noise).to(last.dtype))
+    return torch.where(ended, last, how.pick(logits, generator).to(last.dtype))
 
 
 def check_prompts(

@@ -13,7 +13,7 @@ from torch import Tensor
 from regard.data import Tokenizer
 from regard.layers import Learned
 from regard.models import GPT
-from regard.models.sampling import Sampling, noise_like, race
+from regard.models.sampling import Sampling
 from regard.studio import limits
 from regard.studio.budget import Budget
 from regard.train import Run
@@ -88,7 +88,7 @@ def write(
             stop=stop, ban=ban, generator=draw,
         )  # fmt: skip
     else:
-        steps = _anew(model, start, new, Sampling(how.temperature, how.top_k, how.top_p, ban), draw)
+        steps = _anew(model, start, new, Sampling(how.temperature, how.top_k, how.top_p, ban=ban), draw)
     for step in steps:
         token = int(step[0])
         if token in stop:
@@ -100,8 +100,7 @@ def write(
 def _anew(model: GPT, tokens: Tensor, new: int, how: Sampling, draw: torch.Generator) -> Iterator[Tensor]:
     """The same without a cache: all keys and values are computed again for every token."""
     for _ in range(new):
-        logits = model(tokens)[:, -1]
-        token = race(logits, how, None if how.greedy else noise_like(logits, draw))
+        token = how.pick(model(tokens)[:, -1], draw)
         yield token
         tokens = torch.cat([tokens, token[:, None]], dim=1)
 
