@@ -143,7 +143,7 @@ def changed(**changes: object) -> Recipe:
     """Images that are moved and mixed, but no dropout: several processes train what one does."""
     recipe = images(batch=24, steps=10, optimizer=AdamW(lr=3e-3), save_every=4)
     task = replace(recipe.task, model=replace(recipe.task.model, dropout=0.0))
-    return recipe.but(task=task, **changes)
+    return recipe.but(**{"task": task} | changes)
 
 
 def muon(**changes: object) -> Recipe:
@@ -155,4 +155,4 @@ def words(**changes: object) -> Recipe:
     """Padded dialogues, whose parts hold different numbers of targets."""
     recipe = language(batch=24, steps=6, save_every=3)
     task = replace(recipe.task, cut="dialogues", validation=0.02)
-    return recipe.but(task=task, **changes)
+    return recipe.but(**{"task": task} | changes)

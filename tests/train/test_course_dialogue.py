@@ -17,7 +17,6 @@ from regard.train import (
     Language,
     Recipe,
     Words,
-    evaluate,
     load_run,
     train,
 )
@@ -65,7 +64,7 @@ def test_held_out_dialogues_are_scored_as_those_of_every_language_model(tmp_path
     best = train(dialogue(), tmp_path, quiet=True).scores["perplexity"]
     run = load_run(tmp_path)
     assert isinstance(run.model, GPT)
-    assert evaluate(tmp_path)["perplexity"] == pytest.approx(best, rel=1e-4)
+    assert load_run(tmp_path).evaluate()["perplexity"] == pytest.approx(best, rel=1e-4)
     plain = small.words().task
     model = replace(plain.model, context=24)
     task = replace(plain, model=model, tokens=Words(), validation=0.05).build(Setting(CPU, 0))

@@ -10,7 +10,7 @@ import torch
 
 from regard.cli.main import main
 from regard.models import BERTGRUConfig, BERTGRUSentiment, EncoderConfig, GRUConfig
-from regard.train import AdamW, BytePairs, Linear, evaluate, load_run, predict, read_recipe, train
+from regard.train import AdamW, BytePairs, Linear, load_run, read_recipe, train
 from regard.train.tasks.pretrained import WordPieceTokenizer, located, read_bert
 from tests.train import small
 from tests.train.same import assert_same_run
@@ -95,8 +95,8 @@ def test_it_trains_and_is_used_again(model, begins, bert, tmp_path):
     value = recipe(model, bert if begins else None, ema=0.9)
     train(value, tmp_path, quiet=True, device="cpu")
     run = load_run(tmp_path)
-    assert evaluate(tmp_path, device="cpu") == pytest.approx(run.description["scores"], abs=1e-5)
-    found = predict(run, ["not one fine film", "far from good " * 30])
+    assert load_run(tmp_path).evaluate() == pytest.approx(run.description["scores"], abs=1e-5)
+    found = run.predict(["not one fine film", "far from good " * 30])
     assert (found[0].notice is None, "23 tokens" in found[1].notice) == (True, True)
     if isinstance(run.model, BERTGRUSentiment):
         begun = read_bert(bert)[0].state_dict()

@@ -9,7 +9,7 @@ from regard.cli.main import main
 from regard.data import Reviews
 from regard.data.sets import EMBEDDED
 from regard.files import unfinished, write
-from regard.train import AdamW, Stopped, environment, evaluate, read_recipe, train
+from regard.train import AdamW, Stopped, environment, load_run, read_recipe, train
 from regard.train.lock import held
 from regard.train.steps import Step
 from tests.train import small
@@ -158,7 +158,7 @@ def test_a_recipe_that_was_edited_by_hand(when, tmp_path, monkeypatch):
         train(read_recipe(tmp_path), tmp_path, quiet=True, device="cpu", resume=True)
     if when == "with a checkpoint":
         with pytest.raises(ValueError, match=r"recipe\.json was changed since"):
-            evaluate(tmp_path, device="cpu")
+            load_run(tmp_path).evaluate()
     path.write_text(json.dumps(json.loads(text)))  # other spaces are no change
     train(read_recipe(tmp_path), tmp_path, quiet=True, device="cpu", resume=True)
 

@@ -28,7 +28,7 @@ def export(
     """
     if to not in FORMS:
         raise ValueError(f"--to must be one of {', '.join(FORMS)}, got {to!r}")
-    from regard.zoo import open_run
+    from regard.train import open_run
 
     found = open_run(run)
     if not isinstance(found.model, GPT | Encoder | ViT):

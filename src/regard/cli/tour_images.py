@@ -13,7 +13,7 @@ from regard.cli.page import Section, described, percent
 from regard.cli.tour_curves import curves_html
 from regard.cli.tour_runs import Bill, Workshop, bill_html, bill_rows
 from regard.cost import price
-from regard.data import Augment, Images, load
+from regard.data import Images, load
 from regard.probe import (
     HidingCheck,
     ImageLook,
@@ -25,6 +25,7 @@ from regard.probe import (
     score_images,
 )
 from regard.probe.colours import enlarge, png
+from regard.train.runs.images import ImageRun
 
 RECIPE = "digits-vit"
 GOAL = 0.96
@@ -35,16 +36,17 @@ SHADES = " ░▒▓█"
 def images(shop: Workshop) -> Section:
     """Which digit, and by what."""
     trained = shop.train(RECIPE)
-    model, said = trained.run.model, trained.run.description
+    run = trained.run
+    assert isinstance(run, ImageRun)
+    model = run.model
     digits = load("digits")
     assert isinstance(digits, Images)
-    normal = Augment(classes=len(said["classes"]), mean=tuple(said["mean"]), std=tuple(said["std"]))
-    test, labels = normal.normalise(digits.test.images), digits.test.labels
+    test, labels = run.normalise(digits.test.images), digits.test.labels
     with torch.no_grad():
         answers = model(test).argmax(1)
     accuracy = float((answers == labels).float().mean())
     at = chosen(answers, labels)
-    look = look_images(model, test[at], digits.test.images[at], said["classes"], labels=labels[at])
+    look = look_images(model, test[at], digits.test.images[at], run.classes, labels=labels[at])
     scores = score_images(model, test)
     check = check_by_hiding(
         model, test, labels, scores, generator=torch.Generator().manual_seed(0), repeats=3

@@ -35,6 +35,19 @@ def _inside(path: str, name: str) -> str:
     return path if name in PART_OF.values() else f"{path}.{name}".lstrip(".")
 
 
+def value_at(recipe: Recipe, path: str) -> Any:
+    """What a recipe holds where `differences` names a field.
+
+    >>> value_at(Recipe(name="x", task=None, batch=1, steps=1), "keep")
+    2
+    """
+    value: Any = recipe
+    for name in path.split("."):
+        inside = isinstance(value, Recipe) and name in PART_OF
+        value = getattr(getattr(value, PART_OF[name]) if inside else value, name)
+    return value
+
+
 def changed(folder: Path, old: Recipe, new: Recipe) -> list[str]:
     """What changes as a run goes on, in words; a ValueError where that would need another run.
 
@@ -52,9 +65,7 @@ def changed(folder: Path, old: Recipe, new: Recipe) -> list[str]:
         if name not in IN_PLACE:
             refused.append(f"{name} differs")
             continue
-        before, now = (
-            getattr(one, name) if name in LIMITS else getattr(one.checks, name) for one in (old, new)
-        )
+        before, now = value_at(old, name), value_at(new, name)
         if name in LIMITS and (before is None or now is None):
             refused.append(f"{name} differs")
         elif name in LIMITS and now < before:

@@ -17,8 +17,8 @@ from regard.errors import need
 from regard.models import GPTConfig
 from regard.studio import limits, plot, show
 from regard.studio.controls import FAST, slider
+from regard.studio.models import Models
 from regard.studio.rooms.patterns import read
-from regard.studio.shelf import Shelf
 from regard.studio.work import WORK, within
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "int8": torch.int8}
@@ -31,11 +31,11 @@ SHORTEST = 16
 Described = tuple[Any, str]  # a config or a shape, and its name
 
 
-def own(name: str, shelf: Shelf) -> Described | None:
+def own(name: str, models: Models) -> Described | None:
     """A run: its model's config, which is all that the price depends on. None for what is no run."""
-    if name not in shelf.runs:
+    if name not in models.runs:
         return None
-    model = shelf.runs[name].model
+    model = models.runs[name].model
     return model.config, type(model).__name__
 
 
@@ -164,7 +164,7 @@ def python_line(name: str, tokens: object, batch: object, way: str) -> str:
     elif name in PRESETS:
         load, what = "from regard.cost.presets import preset", f"preset({name!r})"
     else:
-        load, what = "from regard.zoo import open_run", f"open_run({name!r}).model"
+        load, what = "from regard.train import open_run", f"open_run({name!r}).model"
     return f"{load}; from regard.cost import price; price({what}, tokens={tokens}, batch={batch}{more})"
 
 
@@ -192,10 +192,10 @@ def drawn(name: str, pasted: str, tokens: Any, further: str, run: Described | No
         return show.fault(error)
 
 
-def build(shelf: Shelf) -> None:
+def build(models: Models) -> None:
     """Lay the room out."""
     gr: Any = need("gradio", "studio")
-    names = [*PRESETS, *shelf.runs, PASTED]
+    names = [*PRESETS, *models.runs, PASTED]
     gr.HTML(show.note("What a model costs, counted from its description alone: nothing is built or run."))
     with gr.Row(elem_classes="bar-row"):
         name = gr.Dropdown(names, value="gpt2", label="model", elem_id="cost-model", min_width=200)
@@ -213,13 +213,13 @@ def build(shelf: Shelf) -> None:
 
     async def ask(name: str, *given: Any) -> str:
         try:
-            return await within(asked, name, *given, own(name, shelf))
+            return await within(asked, name, *given, own(name, models))
         except ValueError as error:
             return show.fault(error)
 
     async def draw(name: str, *given: Any) -> str:
         try:
-            return await within(drawn, name, *given, own(name, shelf))
+            return await within(drawn, name, *given, own(name, models))
         except ValueError as error:
             return show.fault(error)
 

@@ -12,7 +12,7 @@ from regard.lessons import NAMES, check, get
 from regard.lessons.parts import Picture
 from regard.lessons.render.markdown import markdown
 from regard.studio import limits, show
-from regard.studio.shelf import Shelf
+from regard.studio.models import Models
 from regard.studio.work import WORK, within
 
 LONGEST = 300  # characters of an answer
@@ -50,7 +50,7 @@ def verdict(name: str, asked: str, given: str) -> str:
     return f'<p class="{kind}"><strong>{show.escape(found.says)}</strong></p>{more}'
 
 
-def build(shelf: Shelf) -> None:
+def build(models: Models) -> None:
     """Lay the room out."""
     gr: Any = need("gradio", "studio")
     titles = [(get(name).title, name) for name in NAMES]

@@ -13,7 +13,7 @@ from regard.pattern.picture import percent
 from regard.pattern.svg import svg
 from regard.studio import limits, show
 from regard.studio.controls import slider
-from regard.studio.shelf import Shelf
+from regard.studio.models import Models
 from regard.studio.work import WORK, within
 
 TYPED = "as typed"
@@ -189,7 +189,7 @@ def length(slider: object, typed: object) -> object:
     )
 
 
-def build(shelf: Shelf) -> None:
+def build(models: Models) -> None:
     """Lay the room out."""
     gr: Any = need("gradio", "studio")
     gr.HTML(
