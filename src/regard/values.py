@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from regard.pattern import Pattern, parse
 
+Json = dict[str, Any]  # an object as JSON holds it
 Kinds = Mapping[str, type]
 Value = TypeVar("Value")
 
@@ -37,7 +38,7 @@ def to_data(value: object, kinds: Kinds) -> object:
     raise ValueError(f"a value to be written down holds numbers, texts, patterns and parts, got {value!r}")
 
 
-def fields_of(value: object, kinds: Kinds) -> dict[str, object]:
+def fields_of(value: object, kinds: Kinds) -> Json:
     """The fields of a config or another part, each as plain data."""
     assert is_dataclass(value)
     return {field.name: to_data(getattr(value, field.name), kinds) for field in fields(value)}

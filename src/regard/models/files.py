@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -37,9 +36,10 @@ from regard.models.gru import GRUClassifier, GRUConfig
 from regard.models.mlp import MLP, MLPConfig
 from regard.models.vit import ViT, ViTConfig
 from regard.models.weights import place
-from regard.values import build, fields_of
+from regard.values import Json, build, fields_of
 
-MODELS: dict[str, tuple[Any, Any]] = {
+Config = Any  # a frozen dataclass, each model's own
+MODELS: dict[str, tuple[Config, type[nn.Module]]] = {
     "GPT": (GPTConfig, GPT),
     "ViT": (ViTConfig, ViT),
     "Encoder": (EncoderConfig, Encoder),
@@ -60,7 +60,7 @@ PARTS: dict[str, type] = {
 }
 
 
-def architecture(model: nn.Module) -> dict[str, object]:
+def architecture(model: nn.Module) -> Json:
     """A model's class and config as plain data, from which `build_config` makes the config again."""
     kind = type(model).__name__
     if kind not in MODELS or type(model) is not MODELS[kind][1]:
@@ -68,7 +68,7 @@ def architecture(model: nn.Module) -> dict[str, object]:
     return {"model": kind, "config": fields_of(model.config, PARTS)}
 
 
-def build_config(data: Mapping[str, Any]) -> tuple[Any, Any]:
+def build_config(data: Json) -> tuple[Config, type[nn.Module]]:
     """The config that plain data describe and the class of its model.
 
     >>> build_config({"model": "MLP", "config": {"image": [2, 3], "classes": 4}})[0]
@@ -118,7 +118,7 @@ def load(path: str | Path, into: nn.Module | None = None) -> Any:
     return model.eval()
 
 
-def _header(text: str | None, path: str | Path) -> tuple[Any, Any]:
+def _header(text: str | None, path: str | Path) -> tuple[Config, type[nn.Module]]:
     if text is None:
         raise ValueError(f"{path} has no config of ours; is it from another library? see from_huggingface")
     try:

@@ -14,7 +14,6 @@ from regard.train import AdamW, Checks, ClassifyImages, Cosine, Execution, Recip
 
 
 def recipe() -> Recipe:
-    """The values."""
     return Recipe(
         name="convnet-fashion-mnist",
         task=ClassifyImages(

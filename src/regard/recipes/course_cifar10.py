@@ -13,7 +13,6 @@ from regard.train import AdamW, Checks, ClassifyImages, Cosine, CourseViT, Execu
 
 
 def recipe() -> Recipe:
-    """The values."""
     return Recipe(
         name="course-cifar10",
         task=ClassifyImages(

@@ -14,7 +14,6 @@ from regard.train import AdamW, Checks, Cosine, Execution, Language, Muon, Recip
 
 
 def recipe() -> Recipe:
-    """The values."""
     return Recipe(
         name="dialogue",
         task=Language(

@@ -14,7 +14,6 @@ from regard.train import AdamW, Checks, Cosine, CourseGPT, Execution, Language, 
 
 
 def recipe() -> Recipe:
-    """The values."""
     return Recipe(
         name="dialogue-course",
         task=Language(

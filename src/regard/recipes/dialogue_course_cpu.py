@@ -12,7 +12,6 @@ from regard.train import AdamW, Checks, Cosine, CourseGPT, Language, Recipe, Wor
 
 
 def recipe() -> Recipe:
-    """The values."""
     return Recipe(
         name="dialogue-course-cpu",
         task=Language(

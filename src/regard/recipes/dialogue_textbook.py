@@ -16,7 +16,6 @@ from regard.train import AdamW, Checks, Execution, Language, Recipe, Trapezoid, 
 
 
 def recipe() -> Recipe:
-    """The values."""
     return Recipe(
         name="dialogue-textbook",
         task=Language(

@@ -15,7 +15,6 @@ from regard.train import AdamW, Checks, ClassifyImages, Cosine, Execution, Muon,
 
 
 def recipe() -> Recipe:
-    """The values."""
     return Recipe(
         name="digits-vit",
         task=ClassifyImages(

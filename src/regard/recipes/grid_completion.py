@@ -13,7 +13,6 @@ from regard.train import AdamW, Checks, CompleteImages, Cosine, Execution, Recip
 
 
 def recipe() -> Recipe:
-    """The values."""
     return Recipe(
         name="grid-completion",
         task=CompleteImages(

@@ -14,7 +14,6 @@ from regard.train import AdamW, Checks, ClassifyImages, Cosine, Execution, Recip
 
 
 def recipe() -> Recipe:
-    """The values."""
     return Recipe(
         name="mlp-fashion-mnist",
         task=ClassifyImages(

@@ -13,7 +13,6 @@ from regard.train import AdamW, Characters, Checks, Cosine, Execution, Language,
 
 
 def recipe() -> Recipe:
-    """The values."""
     return Recipe(
         name="play-gpt",
         task=Language(

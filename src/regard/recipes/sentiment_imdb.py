@@ -28,7 +28,6 @@ from regard.train import (
 
 
 def recipe() -> Recipe:
-    """The values."""
     tokens = BytePairs(vocab=10_240, lower=True)
     model = EncoderConfig(
         vocab=1,

@@ -14,7 +14,6 @@ from regard.train import AdamW, BytePairs, Checks, ClassifyTexts, Cosine, Execut
 
 
 def recipe() -> Recipe:
-    """The values."""
     return Recipe(
         name="sentiment-imdb-cpu",
         task=ClassifyTexts(

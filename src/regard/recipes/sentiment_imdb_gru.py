@@ -13,7 +13,6 @@ from regard.train import AdamW, BytePairs, Checks, ClassifyTexts, Cosine, Execut
 
 
 def recipe() -> Recipe:
-    """The values."""
     return Recipe(
         name="sentiment-imdb-gru",
         task=ClassifyTexts(

@@ -26,7 +26,6 @@ from regard.train import (
 
 
 def recipe() -> Recipe:
-    """The values."""
     model = EncoderConfig(
         vocab=1,
         context=1024,

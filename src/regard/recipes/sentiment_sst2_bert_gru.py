@@ -15,7 +15,6 @@ from regard.train import AdamW, Checks, ClassifyTexts, Cosine, Execution, Recipe
 
 
 def recipe() -> Recipe:
-    """The values."""
     return Recipe(
         name="sentiment-sst2-bert-gru",
         task=ClassifyTexts(

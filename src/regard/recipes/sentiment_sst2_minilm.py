@@ -15,7 +15,6 @@ from regard.train import AdamW, Checks, ClassifyTexts, Execution, Linear, Recipe
 
 
 def recipe() -> Recipe:
-    """The values."""
     return Recipe(
         name="sentiment-sst2-minilm",
         task=ClassifyTexts(

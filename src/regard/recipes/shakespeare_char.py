@@ -14,7 +14,6 @@ from regard.train import AdamW, Characters, Checks, Cosine, Execution, Language,
 
 
 def recipe() -> Recipe:
-    """The values."""
     return Recipe(
         name="shakespeare-char",
         task=Language(

@@ -14,7 +14,6 @@ from regard.train import AdamW, Checks, ClassifyTexts, Cosine, Execution, Muon, 
 
 
 def recipe() -> Recipe:
-    """The values."""
     return Recipe(
         name="verdicts-encoder",
         task=ClassifyTexts(

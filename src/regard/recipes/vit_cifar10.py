@@ -16,7 +16,6 @@ from regard.train import AdamW, Checks, ClassifyImages, Cosine, Execution, Muon,
 
 
 def recipe() -> Recipe:
-    """The values."""
     return Recipe(
         name="vit-cifar10",
         task=ClassifyImages(

@@ -14,7 +14,6 @@ from regard.train import AdamW, Checks, ClassifyImages, Cosine, Execution, Muon,
 
 
 def recipe() -> Recipe:
-    """The values."""
     return Recipe(
         name="vit-fashion-mnist-cpu",
         task=ClassifyImages(

@@ -1,6 +1,5 @@
 """One training loop for all tasks: exact resume, whole-step CUDA graphs, PyTorch's distributed engine."""
 
-from regard.train.faults import Stopped
 from regard.train.folder import read_recipe
 from regard.train.loop import Result
 from regard.train.optimizers import AdamW, Muon
@@ -12,6 +11,7 @@ from regard.train.runs.run import Look, Prediction, Run
 from regard.train.runs.texts import TextPrediction
 from regard.train.schedules import Cosine, Linear, Trapezoid
 from regard.train.start import train
+from regard.train.stopping import Stopped
 from regard.train.tasks import (
     BytePairs,
     Characters,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from regard.train.recipe import LIMITS, PART_OF, Recipe
 IN_PLACE = (*LIMITS, "keep", "save_every")
 
 
-def differences(a: Any, b: Any, path: str = "") -> list[str]:
+def differences(a: object, b: object, path: str = "") -> list[str]:
     """The fields in which two values of a recipe differ, as `--set` names them.
 
     >>> one = Recipe(name="x", task=None, batch=1, steps=1)
@@ -22,7 +22,7 @@ def differences(a: Any, b: Any, path: str = "") -> list[str]:
     """
     if a == b:
         return []
-    if type(a) is not type(b) or not hasattr(a, "__dataclass_fields__"):
+    if type(a) is not type(b) or not is_dataclass(a):
         return [path]
     return [
         name
@@ -41,7 +41,7 @@ def value_at(recipe: Recipe, path: str) -> Any:
     >>> value_at(Recipe(name="x", task=None, batch=1, steps=1), "keep")
     2
     """
-    value: Any = recipe
+    value: object = recipe
     for name in path.split("."):
         inside = isinstance(value, Recipe) and name in PART_OF
         value = getattr(getattr(value, PART_OF[name]) if inside else value, name)
@@ -83,6 +83,6 @@ def changed(folder: Path, old: Recipe, new: Recipe) -> list[str]:
     return said
 
 
-def recipe_digest(data: Any) -> str:
+def recipe_digest(data: object) -> str:
     """The SHA-256 of a recipe as JSON, whatever its spaces and its order."""
     return sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from regard.train.metrics import Row, read_rows
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 def smoothed(values: list[float], share: float = 0.02) -> list[float]:
@@ -51,7 +54,7 @@ def draw_curves(folder: Path) -> Path | None:
     return path
 
 
-def _second(axes: Any, steps: list[Row], found: list[Row]) -> None:
+def _second(axes: Axes, steps: list[Row], found: list[Row]) -> None:
     """The score that counts, or the learning rate where there is none beside the loss."""
     names = [name for name in (found[0] if found else {}) if name not in ("kind", "step", "loss", "sample")]
     rows, name = (found, names[0]) if names else (steps, "lr")

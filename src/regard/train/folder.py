@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 from pathlib import Path
-from typing import Any
 
 from torch import nn
 
@@ -83,7 +82,7 @@ def write_recipe(folder: Path, recipe: Recipe) -> None:
     write_json(folder / RECIPE, to_data(recipe))
 
 
-def _json(path: Path) -> Any:
+def _json(path: Path) -> object:
     return json.loads(path.read_text(encoding="utf-8"))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import nullcontext, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -17,7 +16,6 @@ from regard.train.checkpoint import numbered
 from regard.train.curves import draw_curves
 from regard.train.distributed import Team, whole_weights
 from regard.train.ema import Averages, share_kept
-from regard.train.faults import Interrupt, Stopped, Watch, diverged, how_to_go_on
 from regard.train.folder import CHECKPOINTS, SUMMARY, keep_model
 from regard.train.hardware import peak, training_flops
 from regard.train.metrics import Metrics, keep_record, read_rows
@@ -25,8 +23,10 @@ from regard.train.pace import Pace, Stopwatch, due
 from regard.train.progress import Progress
 from regard.train.recipe import Recipe
 from regard.train.steps import Batch, Step
+from regard.train.stopping import Interrupt, Interrupted, Stopped, Watch, diverged, how_to_go_on
 from regard.train.switches import chosen_compile, uses_bfloat16
 from regard.train.task import Setting, Task
+from regard.values import Json
 
 MEMORISING = 25  # steps between two looks at whether a few examples are known by heart
 
@@ -44,8 +44,8 @@ class Result:
     examples_per_second: float
     parameters: int
 
-    def as_dict(self) -> dict[str, Any]:
-        """Everything, for machines."""
+    def as_dict(self) -> Json:
+        """Steps, scores and seconds, as JSON."""
         return asdict(self)
 
 
@@ -70,7 +70,7 @@ class Training:
         self.watch, self.interrupt = Watch(), Interrupt()
         self.done, self.validated, self.saved = 0, -1, (-1, -1)
         self.rows: list[tuple[Tensor, float]] = []
-        self.best: dict[str, Any] | None = None
+        self.best: Json | None = None
         self.memorised, self.leaving, self.speed = False, False, 0.0
         self.metrics: Metrics | None = None
         self.step: Step | None = None
@@ -237,8 +237,9 @@ class Training:
 
     def _leave(self) -> None:
         saving.save(self, last=True)
-        self.bar.say(f"stopped after step {self.done:,}, saved; go on with: {how_to_go_on(self.folder)}")
-        raise KeyboardInterrupt
+        said = f"stopped after step {self.done:,}, saved; go on with: {how_to_go_on(self.folder)}"
+        self.bar.say(said)
+        raise Interrupted(said)
 
     def _finish(self) -> Result:
         self.clock.turn(None)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -91,7 +90,7 @@ def inside(name: str, weight: Tensor) -> bool:
 class Optimizer:
     """One or two optimisers that step together, their learning rates all multiplied by one number."""
 
-    def __init__(self, parts: Iterable[Any]) -> None:
+    def __init__(self, parts: Iterable[torch.optim.Optimizer]) -> None:
         self.parts = list(parts)
 
     @property

@@ -33,7 +33,7 @@ def override(recipe: Recipe, settings: Iterable[str]) -> Recipe:
     return recipe
 
 
-def names_of(value: Any) -> list[str]:
+def names_of(value: object) -> list[str]:
     """The fields of a dataclass, or none."""
     return [field.name for field in fields(value)] if is_dataclass(value) else []
 
@@ -45,7 +45,7 @@ def _set(value: Any, names: list[str], text: str) -> Any:
         if name in LIMITS and not rest:
             # The three exclude each other: setting one unsets the others.
             new = read(text, typing.get_type_hints(Recipe)[name], name)
-            return replace(value, **{**dict.fromkeys(LIMITS), name: new})
+            return value.but(**{**dict.fromkeys(LIMITS), name: new})
         inside = dict.fromkeys(names_of(value.task), "task") | PART_OF
         if name not in choices and name in inside:
             return _set(value, [inside[name], *names], text)
@@ -62,7 +62,7 @@ def _set(value: Any, names: list[str], text: str) -> Any:
     return replace(value, **{name: read(text, hints[name], name)})
 
 
-def read(text: str, kind: Any, name: str) -> Any:
+def read(text: str, kind: object, name: str) -> object:
     """A value of this type from its text.
 
     >>> read("8", int, "depth"), read("none", float | None, "ema"), read("causal", Pattern, "pattern")
@@ -81,22 +81,22 @@ def read(text: str, kind: Any, name: str) -> Any:
     raise ValueError(f"{name} must be {shown}, got {name}={text!r}")
 
 
-def _choices(kind: Any) -> list[Any]:
+def _choices(kind: object) -> list[object]:
     """The members of a union, those that take any text last."""
     union = typing.get_origin(kind) in (typing.Union, types.UnionType)
     members = list(typing.get_args(kind)) if union else [kind]
     return sorted(members, key=lambda member: member in (str, Any))
 
 
-def _read_one(text: str, kind: Any) -> Any:  # noqa: PLR0911 - one line for each type
+def _read_one(text: str, kind: object) -> object:  # noqa: PLR0911 - one line for each type
     if kind is type(None):
         if text.lower() != "none":
             raise ValueError(text)
         return None
     if kind is bool:
-        return (
-            {"true": True, "false": False}[text.lower()] if text.lower() in ("true", "false") else _no(text)
-        )
+        if text.lower() not in ("true", "false"):
+            raise ValueError(text)
+        return text.lower() == "true"
     if kind is int:
         return int(text.replace("_", "").replace(",", ""))
     if kind is float:
@@ -110,7 +110,7 @@ def _read_one(text: str, kind: Any) -> Any:  # noqa: PLR0911 - one line for each
     return _sequence(text, kind)
 
 
-def _sequence(text: str, kind: Any) -> tuple[Any, ...]:
+def _sequence(text: str, kind: object) -> tuple[object, ...]:
     """A tuple: `(4, 2)`, or patterns parted by semicolons."""
     inner = [member for member in typing.get_args(kind) if member is not Ellipsis]
     if inner and isinstance(inner[0], type) and issubclass(inner[0], Pattern):
@@ -123,7 +123,7 @@ def _sequence(text: str, kind: Any) -> tuple[Any, ...]:
     return tuple(found)
 
 
-def _part(text: str, kind: Any) -> Any:
+def _part(text: str, kind: object) -> object:
     """A part by name and fields: `Muon(lr=0.01)`, `Rotary()`."""
     call = ast.parse(text if text.endswith(")") else f"{text}()", mode="eval").body
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
@@ -136,9 +136,5 @@ def _part(text: str, kind: Any) -> Any:
     return part(*values, **named)
 
 
-def _name(kind: Any) -> str:
+def _name(kind: object) -> str:
     return "none" if kind is type(None) else getattr(kind, "__name__", str(kind))
-
-
-def _no(text: str) -> Any:
-    raise ValueError(text)

@@ -9,6 +9,7 @@ from regard.train.optimizers import AdamW, Muon
 from regard.train.recipe import PART_OF, Checks, Execution, Recipe
 from regard.train.schedules import Cosine, Linear, Trapezoid
 from regard.train.tasks import PARTS as TASK_PARTS
+from regard.values import Json
 from regard.values import from_data as value_from_data
 from regard.values import to_data as value_to_data
 
@@ -45,7 +46,7 @@ def _in_parts(data: object) -> object:
     """What earlier versions wrote, in which every field stood in the recipe itself, as it is written now."""
     if not isinstance(data, dict) or data.get("part") != Recipe.__name__:
         return data
-    found: dict[str, object] = {name: one for name, one in data.items() if name not in PART_OF}
+    found: Json = {name: one for name, one in data.items() if name not in PART_OF}
     for part, kind in (("execution", Execution), ("checks", Checks)):
         if flat := {name: one for name, one in data.items() if PART_OF.get(name) == part}:
             found[part] = {"part": kind.__name__, **flat}

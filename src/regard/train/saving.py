@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from regard.files import tidy
 from regard.train.changes import changed
@@ -16,12 +16,13 @@ from regard.train.checkpoint import (
     set_aside,
     write_checkpoint,
 )
-from regard.train.faults import Stopped, how_to_go_on
 from regard.train.folder import CHECKPOINTS, best_from, best_into, read_recipe
 from regard.train.metrics import damaged_rows, read_rows, rows_until
 from regard.train.recipe import Recipe
 from regard.train.recipe_data import from_data, to_data
 from regard.train.shards import fill, write_shards
+from regard.train.stopping import Stopped, how_to_go_on
+from regard.values import Json
 
 if TYPE_CHECKING:
     from regard.train.loop import Training
@@ -62,7 +63,7 @@ def _write(run: Training) -> None:
     run.team.led(write)
 
 
-def _state(run: Training) -> dict[str, Any]:
+def _state(run: Training) -> Json:
     return {
         "seconds": {name: value for name, value in run.clock.seconds.items() if name != "setup"},
         "pace": {"step": run.pace.step, "used": run.pace.used},

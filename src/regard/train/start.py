@@ -7,7 +7,6 @@ from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from traceback import clear_frames
-from typing import Any
 
 import torch
 
@@ -18,7 +17,6 @@ from regard.train.changes import recipe_digest
 from regard.train.checkpoint import numbered
 from regard.train.distributed import Team, join, lost
 from regard.train.environment import ENVIRONMENT, add_start, environment
-from regard.train.faults import Stopped, out_of_memory
 from regard.train.folder import BEFORE, CHECKPOINTS, MODEL, RECIPE, SUMMARY, goes_on, write_recipe
 from regard.train.lock import held
 from regard.train.loop import Result, Training
@@ -26,8 +24,10 @@ from regard.train.metrics import damaged_rows
 from regard.train.progress import progress
 from regard.train.recipe import Recipe
 from regard.train.recipe_data import to_data
+from regard.train.stopping import Stopped, out_of_memory
 from regard.train.switches import chosen_device, switched
 from regard.train.task import Setting
+from regard.values import Json
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def train(
     except torch.OutOfMemoryError as error:
         raise out_of_memory(place, recipe.batch, recipe.execution.accumulate) from error
     except RuntimeError as error:
-        if "can't allocate memory" in str(error):
+        if "can't allocate memory" in str(error):  # on a CPU, torch has no type for it
             raise out_of_memory(place, recipe.batch, recipe.execution.accumulate) from error
         if team.world > 1 and lost(error):
             first = str(error).splitlines()[0]
@@ -131,7 +131,7 @@ def _check_parts(recipe: Recipe, world: int) -> None:
 
 def _opened(
     stack: ExitStack, recipe: Recipe, where: Where, resume: bool | str, origin: str | Path | None
-) -> tuple[bool, dict[str, Any], list[str]]:
+) -> tuple[bool, Json, list[str]]:
     """Make and lock the folder; whether there is something to go on from, where that is from, what to say."""
     folder = where.folder
     if resume is True and not folder.is_dir():
@@ -180,7 +180,7 @@ def _tidied(folder: Path) -> None:
     tidy(folder / CHECKPOINTS)
 
 
-def _noted(recipe: Recipe, where: Where, over: bool = False, **more: Any) -> list[str]:
+def _noted(recipe: Recipe, where: Where, over: bool = False, **more: object) -> list[str]:
     """Write this start into the run's history and then its recipe; give what the history has to say."""
     digest = recipe_digest(to_data(recipe))
     entry = environment(where.device, where.team.world) | {"recipe": digest, **more}

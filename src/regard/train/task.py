@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -14,6 +14,7 @@ from torch.nn.functional import cross_entropy
 from regard.data import Tokenizer
 from regard.train.distributed import ALONE, Team
 from regard.train.order import Examples, Stream
+from regard.values import Json
 
 Given = TypeVar("Given")
 
@@ -77,7 +78,7 @@ class Task(Protocol):
     def export(self, model: nn.Module) -> nn.Module:
         """The model that is saved for use: one that `regard.models.save` knows."""
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> Json:
         """What using the model later takes besides its weights, as JSON."""
 
     def save(self, folder: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Any
 
 from regard.cost import price
 from regard.train import Run
@@ -12,6 +11,7 @@ from regard.train.environment import history
 from regard.train.folder import SUMMARY
 from regard.train.runs.images import ImageRun
 from regard.train.runs.listing import read_json, tested
+from regard.values import Json
 
 
 def card_of(run: Run, name: str, dtype: str) -> str:
@@ -62,7 +62,7 @@ def _priced(run: Run) -> str | None:
     return f"{found.flops:,} flops and {found.pairs:,} pairs an image, forward"
 
 
-def _cost(summary: dict[str, Any], facts: dict[str, Any]) -> str:
+def _cost(summary: Json, facts: Json) -> str:
     seconds = summary["seconds"]
     parts = ", ".join(f"{name} {value:.1f} s" for name, value in seconds.items())
     where = facts.get("device", "an unknown device")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from regard.files import find_folder
 from regard.train.checkpoint import numbered, step_of
 from regard.train.folder import BEFORE, CHECKPOINTS, MODEL, RECIPE, SUMMARY, TEST, read_recipe
 from regard.train.recipe import Recipe
+from regard.values import Json
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class RunEntry:
     validation: dict[str, float]
     test: dict[str, float]
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> Json:
         """The row, as JSON."""
         return asdict(self)
 
@@ -60,12 +60,12 @@ def _entry(folder: Path) -> RunEntry:
     )
 
 
-def tested(folder: Path, description: dict[str, Any]) -> dict[str, float]:
+def tested(folder: Path, description: Json) -> dict[str, float]:
     """The scores on the test part that a run recorded; those of old of a corpus were its validation again."""
     return {} if description.get("task") in ("language", "masked") else read_json(folder / TEST)
 
 
-def read_json(path: Path) -> dict[str, Any]:
+def read_json(path: Path) -> Json:
     """What a JSON file holds; nothing where there is no such file, or no object in it."""
     try:
         value = json.loads(path.read_text(encoding="utf-8"))

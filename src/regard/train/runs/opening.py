@@ -23,6 +23,7 @@ from regard.train.runs.images import CompletionRun, ImageRun
 from regard.train.runs.language import LanguageRun
 from regard.train.runs.run import PretrainingRun, Run
 from regard.train.runs.texts import TextRun
+from regard.values import Json
 
 KINDS: dict[str, type[Run]] = {
     "images": ImageRun,
@@ -70,7 +71,7 @@ def load_run(folder: str | Path, *, device: str | torch.device = "cpu") -> Run:
 def make_run(
     folder: Path,
     model: nn.Module,
-    description: dict[str, object],
+    description: Json,
     tokenizer: Tokenizer | None = None,
     card: str = "",
 ) -> Run:
@@ -126,7 +127,7 @@ def _tokenizer(folder: Path) -> Tokenizer | None:
     return load_tokenizer(folder) if (folder / "tokenizer.json").exists() else None
 
 
-def _read_json(path: Path) -> dict[str, object]:
+def _read_json(path: Path) -> Json:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Unpack
 
 import torch
 from torch import Tensor, nn
@@ -18,6 +18,7 @@ from regard.probe.report import WORST, Report
 from regard.train.folder import MODEL, RECIPE, TEST, check_recipe, read_recipe
 from regard.train.recipe import Recipe
 from regard.train.task import Setting
+from regard.values import Json
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Prediction:
     probabilities: dict[str, float]
     notice: str | None = None
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> Json:
         """Label, probability of every class and notice, as JSON."""
         return asdict(self)
 
@@ -45,7 +46,7 @@ class Look:
     completion: Completion | None = None
     notices: tuple[str, ...] = ()
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> Json:
         """What was found in each input, as JSON."""
         return {
             "kind": self.kind,
@@ -74,7 +75,7 @@ class Run:
 
     folder: Path
     model: nn.Module
-    description: dict[str, Any]
+    description: Json
     tokenizer: Tokenizer | None = None
     card: str = ""
 
@@ -98,7 +99,7 @@ class Run:
         """What it was trained by, where that is in its folder."""
         return read_recipe(self.folder) if (self.folder / RECIPE).exists() else None
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> Json:
         """What it is, but for its weights, as JSON."""
         return {
             "name": self.name,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -18,6 +17,7 @@ from regard.probe.texts import windows
 from regard.train.runs.reading import ReadingRun, content, names_file
 from regard.train.runs.run import Classifier, Prediction
 from regard.train.tasks.rows import Table, readable, rows_of, segments_of
+from regard.values import Json
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class TextPrediction(Prediction):
         rows = zip(found.pieces, attention, found.gradient, strict=True)
         return tuple(WordScore(piece.strip(), a, g) for piece, a, g in rows if piece.strip())
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> Json:
         """Label, probabilities, windows and the scores of every word, as JSON."""
         return {
             "input": self.input,

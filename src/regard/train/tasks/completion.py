@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -15,6 +14,7 @@ from regard.train.distributed import ALONE, Team
 from regard.train.fingerprint import fingerprint
 from regard.train.order import Examples
 from regard.train.task import BaseTask, Setting
+from regard.values import Json
 
 SHADES = " .:-=+*#%@"
 
@@ -100,7 +100,7 @@ class CompletionTask(BaseTask):
         """Whether each pixel is all but certain."""
         return scores["loss"] < 0.05
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> Json:
         """What completing takes later."""
         return {
             "task": "completion",

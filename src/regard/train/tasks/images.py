@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -20,6 +19,7 @@ from regard.train.order import Examples
 from regard.train.task import BaseTask, Setting
 from regard.train.tasks.building import build, call, usable
 from regard.train.tasks.course import CourseViT
+from regard.values import Json
 
 ImageModel = ViTConfig | MLPConfig | ConvNetConfig | GridRNNConfig | CourseViT
 
@@ -129,7 +129,7 @@ class ImageTask(BaseTask):
         """The model, the course's as the ViT that computes the same."""
         return usable(model)
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> Json:
         """What predicting takes later."""
         return {
             "task": "images",

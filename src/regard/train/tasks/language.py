@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -23,6 +22,7 @@ from regard.train.tasks.course import CourseGPT
 from regard.train.tasks.rows import Table
 from regard.train.tasks.tokens import BytePairs, Characters, Tokens, Words
 from regard.train.tasks.windows import Windows, consecutive
+from regard.values import Json
 
 IGNORED = -100
 CUTS = ("windows", "dialogues")
@@ -227,7 +227,7 @@ class LanguageTask(BaseTask):
         """Whether each token is all but certain."""
         return scores["loss"] < 0.1
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> Json:
         """What generating takes later."""
         return {
             "task": "language",

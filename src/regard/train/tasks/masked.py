@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -20,6 +19,7 @@ from regard.train.fingerprint import fingerprint
 from regard.train.task import BaseTask, Setting
 from regard.train.tasks.tokens import BytePairs, Tokens
 from regard.train.tasks.windows import Windows, consecutive
+from regard.values import Json
 
 HIDDEN, SWAPPED = 0.8, 0.9  # of the chosen tokens 80% are hidden, 10% swapped for another, 10% left
 
@@ -185,6 +185,6 @@ class MaskedTask(BaseTask):
         assert isinstance(model, MaskedModel)
         return model.encoder
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> Json:
         """What going on from here takes."""
         return {"task": "masked", "data": self.spec.data, "mask": self.mask}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -18,6 +17,7 @@ from regard.train.task import BaseTask, Setting
 from regard.train.tasks.rows import Table, readable, rows_of, segments_of
 from regard.train.tasks.text_models import TextConfig, TextModel, fitted, made, started
 from regard.train.tasks.tokens import Tokens, Words
+from regard.values import Json
 
 KEEPS = ("head", "tail", "both")
 
@@ -147,7 +147,7 @@ class TextTask(BaseTask):
         """Whether every text is known."""
         return scores["accuracy"] == 1.0
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> Json:
         """What predicting takes later."""
         return {
             "task": "texts",
