@@ -14,7 +14,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-from pages import benchmarks, figures, lessons, recipes, reference, results  # noqa: E402
+from pages import benchmarks, figures, house, lessons, recipes, reference, results  # noqa: E402
 
 
 def main(arguments: list[str]) -> None:
@@ -23,7 +23,7 @@ def main(arguments: list[str]) -> None:
         lessons.write(HERE, arguments[1:])
     if arguments[:1] == ["--figures"]:
         figures.write(HERE, arguments[1:])
-    for folder in (benchmarks, recipes, reference, results):
+    for folder in (benchmarks, house, recipes, reference, results):
         for path, text in folder.pages().items():
             (HERE / path).parent.mkdir(parents=True, exist_ok=True)
             (HERE / path).write_text(text, encoding="utf-8")

@@ -16,6 +16,48 @@ NEVER = tl.constexpr(1.0e30)  # the normaliser of a row without keys: its weight
 
 
 @triton.jit
+def _place(step, tiles, heads, N, M):
+    """Tile, residue class (a dilated pattern is one band each), head and batch of a program; rows and keys."""
+    tile, z = tl.program_id(0) % tiles, tl.program_id(0) // tiles
+    residue, head = z % step, z // step
+    rows, keys = (N - residue + step - 1) // step, (M - residue + step - 1) // step
+    return tile, residue, head, head // heads, head % heads, rows, keys
+
+
+@triton.jit
+def _at(pointer, b, h, residue, of_batch, of_head, of_row):
+    """Where a head's first row stands; 64 bits, as long sequences of many heads pass 2³¹ elements."""
+    return pointer + (b.to(tl.int64) * of_batch + h.to(tl.int64) * of_head + residue.to(tl.int64) * of_row)
+
+
+@triton.jit
+def _listed(offsets, tile, inner: tl.constexpr):
+    """From where to where the tiles of a list reach, in tiles of the loop."""
+    return tl.load(offsets + tile) * inner, tl.load(offsets + tile + 1) * inner
+
+
+@triton.jit
+def _mask_at(masks, mask_ids, e, tile, inner: tl.constexpr,
+             SIZE: tl.constexpr, ROWS: tl.constexpr, COLS: tl.constexpr):  # fmt: skip
+    """Where the bytes of a partial tile stand, for the part of it that the loop is at."""
+    mask_id = tl.load(mask_ids + e // inner).to(tl.int64)
+    corner = masks + (mask_id * SIZE + tile * ROWS % SIZE) * SIZE + e % inner * COLS
+    return corner + tl.arange(0, ROWS)[:, None] * SIZE + tl.arange(0, COLS)[None, :]
+
+
+@triton.jit
+def _columns_of(tile, rows, keys, BOUNDS, b, tiles, gap, back, window, CAUSAL: tl.constexpr, BACK: tl.constexpr,
+                WINDOW: tl.constexpr, SEGMENTS: tl.constexpr, ROWS: tl.constexpr):  # fmt: skip
+    """`_columns` of a tile of rows, and no further than its segments reach."""
+    q0, q1 = tile * ROWS + (keys - rows), tl.minimum((tile + 1) * ROWS, rows) + (keys - rows)
+    lo, every, until, hi = _columns(q0, q1, keys, gap, back, window, CAUSAL, BACK, WINDOW)
+    if SEGMENTS:
+        at = BOUNDS + (b * tiles + tile) * 2
+        lo, hi = tl.maximum(lo, tl.load(at)), tl.minimum(hi, tl.load(at + 1))
+    return lo, every, until, hi
+
+
+@triton.jit
 def _columns(q0, q1, M, gap, back, window, CAUSAL: tl.constexpr, BACK: tl.constexpr, WINDOW: tl.constexpr):
     """Columns [lo, hi) that some row of q0 ≤ q < q1 sees, and [every, until) that all of them see."""
     lo, every, hi, until = 0, 0, M, M
@@ -133,17 +175,12 @@ def forward(Q, K, V, O, LSE, SEGMENT, BOUNDS, SLOPE,
             ROWS: tl.constexpr, COLS: tl.constexpr, WIDTH: tl.constexpr, VALUE: tl.constexpr,
             PADDED: tl.constexpr, EVEN: tl.constexpr, STEPPED: tl.constexpr, CHAINED: tl.constexpr,
             PRECISION: tl.constexpr):  # fmt: skip
-    tile, z = tl.program_id(0) % tiles, tl.program_id(0) // tiles
-    residue, head = z % step, z // step  # a dilated pattern is one band per residue class
-    b, h = head // H, head % H
+    tile, residue, head, b, h, rows_here, keys_here = _place(step, tiles, H, N, M)
     g = h // (H // G)
-    rows_here, keys_here = (N - residue + step - 1) // step, (M - residue + step - 1) // step
     if STEPPED and tile * ROWS >= rows_here:  # classes differ by a row
         return
-    Q += b.to(tl.int64) * q_b + h.to(tl.int64) * q_h + residue.to(tl.int64) * q_n
-    K += b.to(tl.int64) * k_b + g.to(tl.int64) * k_h + residue.to(tl.int64) * k_n
-    V += b.to(tl.int64) * v_b + g.to(tl.int64) * v_h + residue.to(tl.int64) * v_n
-    O += b.to(tl.int64) * o_b + h.to(tl.int64) * o_h + residue.to(tl.int64) * o_n
+    Q, O = _at(Q, b, h, residue, q_b, q_h, q_n), _at(O, b, h, residue, o_b, o_h, o_n)
+    K, V = _at(K, b, g, residue, k_b, k_h, k_n), _at(V, b, g, residue, v_b, v_h, v_n)
     LSE += head.to(tl.int64) * N + residue
 
     row = tile * ROWS + tl.arange(0, ROWS)
@@ -168,31 +205,24 @@ def forward(Q, K, V, O, LSE, SEGMENT, BOUNDS, SLOPE,
         inner: tl.constexpr = SIZE // COLS
         listed = tile * ROWS // SIZE
         # Full tiles need no mask; without the partial ones the loops stay free of branches.
-        first, last = tl.load(full_offsets + listed) * inner, tl.load(full_offsets + listed + 1) * inner
+        first, last = _listed(full_offsets, listed, inner)
         for e in range(first, last):
             k0 = tl.load(full_columns + e // inner) * SIZE + e % inner * COLS
             out, total, top = _absorb(
                 out, total, top, q, K, V, SEGMENT + b * M, k0, position, q_segment, masks, False, k_n * step, v_n * step,
                 scale, slope, keys_here, D, E, gap, back, window, CAUSAL, BACK, WINDOW, SEGMENTS, SLOPES,
                 False, True, COLS, WIDTH, VALUE, PADDED, EVEN, PRECISION)  # fmt: skip
-        first, last = tl.load(partial_offsets + listed) * inner, tl.load(partial_offsets + listed + 1) * inner
+        first, last = _listed(partial_offsets, listed, inner)
         for e in range(first, last):
             k0 = tl.load(partial_columns + e // inner) * SIZE + e % inner * COLS
-            mask_id = tl.load(partial_masks + e // inner).to(tl.int64)
-            corner = masks + (mask_id * SIZE + tile * ROWS % SIZE) * SIZE + e % inner * COLS
-            mask_at = corner + tl.arange(0, ROWS)[:, None] * SIZE + tl.arange(0, COLS)[None, :]
+            mask_at = _mask_at(masks, partial_masks, e, tile, inner, SIZE, ROWS, COLS)
             out, total, top = _absorb(
                 out, total, top, q, K, V, SEGMENT + b * M, k0, position, q_segment, mask_at, True, k_n * step, v_n * step,
                 scale, slope, keys_here, D, E, gap, back, window, CAUSAL, BACK, WINDOW, SEGMENTS, SLOPES,
                 True, True, COLS, WIDTH, VALUE, PADDED, EVEN, PRECISION)  # fmt: skip
     else:
-        q1 = tl.minimum((tile + 1) * ROWS, rows_here) + shift
-        lo, every, until, hi = _columns(
-            tile * ROWS + shift, q1, keys_here, gap, back, window, CAUSAL, BACK, WINDOW
-        )
-        if SEGMENTS:
-            at = BOUNDS + (b * tiles + tile) * 2
-            lo, hi = tl.maximum(lo, tl.load(at)), tl.minimum(hi, tl.load(at + 1))
+        lo, every, until, hi = _columns_of(tile, rows_here, keys_here, BOUNDS, b, tiles, gap, back, window,
+                                           CAUSAL, BACK, WINDOW, SEGMENTS, ROWS)  # fmt: skip
         for k0 in range(lo // COLS * COLS, hi, COLS):
             needed = (k0 < every) | (k0 + COLS > until) | SEGMENTS
             out, total, top = _absorb(

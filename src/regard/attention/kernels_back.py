@@ -6,7 +6,19 @@ Both compute the weights anew from the saved normaliser; see `kernels` for how t
 import triton
 import triton.language as tl
 
-from regard.attention.kernels import NEVER, _columns, _put, _rows, _scores, _tile
+from regard.attention.kernels import (
+    NEVER,
+    _at,
+    _columns,
+    _columns_of,
+    _listed,
+    _mask_at,
+    _place,
+    _put,
+    _rows,
+    _scores,
+    _tile,
+)
 
 
 @triton.jit(do_not_specialize=["gap", "back", "window"])
@@ -20,18 +32,13 @@ def backward_query(Q, K, V, O, DO, DQ, LSE, DELTA, SEGMENT, BOUNDS, SLOPE,
                    PADDED: tl.constexpr, EVEN: tl.constexpr, STEPPED: tl.constexpr, CHAINED: tl.constexpr,
                    PRECISION: tl.constexpr):  # fmt: skip
     """dq, and delta = Σ do·o of each row for the other kernel; DQ and DELTA are contiguous."""
-    tile, z = tl.program_id(0) % tiles, tl.program_id(0) // tiles
-    residue, head = z % step, z // step
-    b, h = head // H, head % H
+    tile, residue, head, b, h, rows_here, keys_here = _place(step, tiles, H, N, M)
     g = h // (H // G)
-    rows_here, keys_here = (N - residue + step - 1) // step, (M - residue + step - 1) // step
     if STEPPED and tile * ROWS >= rows_here:  # classes differ by a row
         return
-    Q += b.to(tl.int64) * q_b + h.to(tl.int64) * q_h + residue.to(tl.int64) * q_n
-    K += b.to(tl.int64) * k_b + g.to(tl.int64) * k_h + residue.to(tl.int64) * k_n
-    V += b.to(tl.int64) * v_b + g.to(tl.int64) * v_h + residue.to(tl.int64) * v_n
-    O += b.to(tl.int64) * o_b + h.to(tl.int64) * o_h + residue.to(tl.int64) * o_n
-    DO += b.to(tl.int64) * d_b + h.to(tl.int64) * d_h + residue.to(tl.int64) * d_n
+    Q, O = _at(Q, b, h, residue, q_b, q_h, q_n), _at(O, b, h, residue, o_b, o_h, o_n)
+    K, V = _at(K, b, g, residue, k_b, k_h, k_n), _at(V, b, g, residue, v_b, v_h, v_n)
+    DO = _at(DO, b, h, residue, d_b, d_h, d_n)
     DQ += (head.to(tl.int64) * N + residue) * D
     LSE += head.to(tl.int64) * N + residue
     DELTA += head.to(tl.int64) * N + residue
@@ -55,31 +62,24 @@ def backward_query(Q, K, V, O, DO, DQ, LSE, DELTA, SEGMENT, BOUNDS, SLOPE,
     if LISTED:
         inner: tl.constexpr = SIZE // COLS
         listed = tile * ROWS // SIZE
-        first, last = tl.load(full_offsets + listed) * inner, tl.load(full_offsets + listed + 1) * inner
+        first, last = _listed(full_offsets, listed, inner)
         for e in range(first, last):
             k0 = tl.load(full_columns + e // inner) * SIZE + e % inner * COLS
             dq = _absorb_dq(dq, q, do, lse, delta, K, V, SEGMENT + b * M, k0, position, q_segment, masks, False,
                             k_n * step, v_n * step, scale, slope, keys_here, D, E, gap, back, window,
                             CAUSAL, BACK, WINDOW, SEGMENTS, SLOPES, False, True, COLS, WIDTH, VALUE,
                             PADDED, EVEN, PRECISION)  # fmt: skip
-        first, last = tl.load(partial_offsets + listed) * inner, tl.load(partial_offsets + listed + 1) * inner
+        first, last = _listed(partial_offsets, listed, inner)
         for e in range(first, last):
             k0 = tl.load(partial_columns + e // inner) * SIZE + e % inner * COLS
-            mask_id = tl.load(partial_masks + e // inner).to(tl.int64)
-            corner = masks + (mask_id * SIZE + tile * ROWS % SIZE) * SIZE + e % inner * COLS
-            mask_at = corner + tl.arange(0, ROWS)[:, None] * SIZE + tl.arange(0, COLS)[None, :]
+            mask_at = _mask_at(masks, partial_masks, e, tile, inner, SIZE, ROWS, COLS)
             dq = _absorb_dq(dq, q, do, lse, delta, K, V, SEGMENT + b * M, k0, position, q_segment, mask_at, True,
                             k_n * step, v_n * step, scale, slope, keys_here, D, E, gap, back, window,
                             CAUSAL, BACK, WINDOW, SEGMENTS, SLOPES, True, True, COLS, WIDTH, VALUE,
                             PADDED, EVEN, PRECISION)  # fmt: skip
     else:
-        q1 = tl.minimum((tile + 1) * ROWS, rows_here) + shift
-        lo, every, until, hi = _columns(
-            tile * ROWS + shift, q1, keys_here, gap, back, window, CAUSAL, BACK, WINDOW
-        )
-        if SEGMENTS:
-            at = BOUNDS + (b * tiles + tile) * 2
-            lo, hi = tl.maximum(lo, tl.load(at)), tl.minimum(hi, tl.load(at + 1))
+        lo, every, until, hi = _columns_of(tile, rows_here, keys_here, BOUNDS, b, tiles, gap, back, window,
+                                           CAUSAL, BACK, WINDOW, SEGMENTS, ROWS)  # fmt: skip
         for k0 in range(lo // COLS * COLS, hi, COLS):
             needed = (k0 < every) | (k0 + COLS > until) | SEGMENTS
             dq = _absorb_dq(dq, q, do, lse, delta, K, V, SEGMENT + b * M, k0, position, q_segment, masks, needed,
@@ -123,10 +123,7 @@ def backward_key(Q, K, V, DO, DK, DV, LSE, DELTA, SEGMENT, BOUNDS, SLOPE,
                  PADDED: tl.constexpr, EVEN: tl.constexpr, STEPPED: tl.constexpr, CHAINED: tl.constexpr,
                  PRECISION: tl.constexpr):  # fmt: skip
     """dk and dv of one tile of keys, over all query heads of its group; DK and DV are contiguous."""
-    tile, z = tl.program_id(0) % tiles, tl.program_id(0) // tiles
-    residue, group = z % step, z // step
-    b, g = group // G, group % G
-    rows_here, keys_here = (N - residue + step - 1) // step, (M - residue + step - 1) // step
+    tile, residue, group, b, g, rows_here, keys_here = _place(step, tiles, G, N, M)
     if STEPPED and tile * COLS >= keys_here:  # classes differ by a row
         return
     first_key, slot = tile * COLS, -1
@@ -135,8 +132,7 @@ def backward_key(Q, K, V, DO, DK, DV, LSE, DELTA, SEGMENT, BOUNDS, SLOPE,
         piece = pieces + tile // (SIZE // COLS) * 6
         first_key = tl.load(piece) * SIZE + tile % (SIZE // COLS) * COLS
         slot = tl.load(piece + 5)
-    K += b.to(tl.int64) * k_b + g.to(tl.int64) * k_h + residue.to(tl.int64) * k_n
-    V += b.to(tl.int64) * v_b + g.to(tl.int64) * v_h + residue.to(tl.int64) * v_n
+    K, V = _at(K, b, g, residue, k_b, k_h, k_n), _at(V, b, g, residue, v_b, v_h, v_n)
     column = first_key + tl.arange(0, COLS)
     shift = keys_here - rows_here
     k = _tile(K, k_n * step, first_key, keys_here, D, COLS, WIDTH, PADDED, EVEN)
@@ -148,8 +144,8 @@ def backward_key(Q, K, V, DO, DK, DV, LSE, DELTA, SEGMENT, BOUNDS, SLOPE,
     dv = tl.zeros([COLS, VALUE], tl.float32)
     for member in range(H // G):
         h = g * (H // G) + member
-        at_q = Q + b.to(tl.int64) * q_b + h.to(tl.int64) * q_h + residue.to(tl.int64) * q_n
-        at_do = DO + b.to(tl.int64) * d_b + h.to(tl.int64) * d_h + residue.to(tl.int64) * d_n
+        at_q = _at(Q, b, h, residue, q_b, q_h, q_n)
+        at_do = _at(DO, b, h, residue, d_b, d_h, d_n)
         at_lse = LSE + (b * H + h).to(tl.int64) * N + residue
         at_delta = DELTA + (b * H + h).to(tl.int64) * N + residue
         slope = 0.0

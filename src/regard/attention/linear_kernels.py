@@ -165,20 +165,35 @@ def scan(
 
 
 @triton.jit
+def head_and_part(H, G, span):
+    """A program's head, group and part, in 64 bits where they move a pointer, and where the part begins."""
+    bh, part = tl.program_id(0), tl.program_id(1)
+    bg = (bh // H) * G + (bh % H) // (H // G)
+    b, h, g = (bh // H).to(tl.int64), (bh % H).to(tl.int64), (bg % G).to(tl.int64)
+    return bh, bg, b, h, g, part, tl.num_programs(1), (part * span).to(tl.int64)
+
+
+@triton.jit
+def block(segments, at, size, BLOCK: tl.constexpr, SEGMENTS: tl.constexpr):
+    """The rows of a block, which of them are there, the pairs that are seen, and each row's segment."""
+    lane = tl.arange(0, BLOCK)
+    rows = at + lane
+    live, seen, own = rows < size, lane[:, None] >= lane[None, :], lane
+    if SEGMENTS:
+        own = tl.load(segments + rows, mask=live, other=-1)
+        live = live & (own >= 0)
+        seen = seen & (own[:, None] == own[None, :])
+    return rows, live, seen, own
+
+
+@triton.jit
 def forward_walk(
     q, k, v, segments, table, out, inverse, doubt, q_b, q_h, q_n, k_b, k_h, k_n, v_b, v_h, v_n, N, H, G, span,
     D: tl.constexpr, E: tl.constexpr, DP: tl.constexpr, EP: tl.constexpr, STRIDE: tl.constexpr,
     BLOCK: tl.constexpr, FEATURE: tl.constexpr, SEGMENTS: tl.constexpr, CHECK: tl.constexpr,
 ):  # fmt: skip
     """The outputs and the inverse denominators; `doubt` becomes 1 if a denominator may be unsafe."""
-    bh, part, parts = tl.program_id(0), tl.program_id(1), tl.num_programs(1)
-    bg = (bh // H) * G + (bh % H) // (H // G)
-    b, h, g, lo = (
-        (bh // H).to(tl.int64),
-        (bh % H).to(tl.int64),
-        (bg % G).to(tl.int64),
-        (part * span).to(tl.int64),
-    )
+    bh, bg, b, h, g, part, parts, lo = head_and_part(H, G, span)
     q += b * q_b + h * q_h + lo * q_n
     k += b * k_b + g * k_h + lo * k_n
     v += b * v_b + g * v_h + lo * v_n
@@ -186,7 +201,7 @@ def forward_walk(
     inverse += bh.to(tl.int64) * N + lo
     segments += b * N + lo
     size = tl.minimum(span, N - part * span)
-    lane, e = tl.arange(0, BLOCK), tl.arange(0, EP)
+    e = tl.arange(0, EP)
     row = bg * (parts + 1) + part
     S, z = entering(table, row, STRIDE, DP, EP)
     reach = 0.0
@@ -195,13 +210,8 @@ def forward_walk(
     if SEGMENTS:
         before = tl.load(segments - 1, mask=part > 0, other=-1)
     for at in range(0, size, BLOCK):
-        rows = at + lane
-        live = rows < size
-        seen = lane[:, None] >= lane[None, :]
+        rows, live, seen, own = block(segments, at, size, BLOCK, SEGMENTS)
         if SEGMENTS:
-            own = tl.load(segments + rows, mask=live, other=-1)
-            live = live & (own >= 0)
-            seen = seen & (own[:, None] == own[None, :])
             last = tl.load(segments + tl.minimum(at + BLOCK, size) - 1)
         qt = tile(q, q_n, rows, live, D, DP, FEATURE)
         kt = tile(k, k_n, rows, live, D, DP, FEATURE)

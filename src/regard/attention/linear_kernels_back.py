@@ -5,13 +5,22 @@ dq_i = Σ_j k_j (g_i·v_j − δ_i/den_i), dk_j = Σ_i q_i (g_i·v_j − δ_i/de
 The first walks forward with the sums of the forward pass; the others walk backward with Σ q [g, −δ/den]ᵀ.
 """
 # A kernel takes its pointers and strides one by one, and triton reads its annotations as its own.
-# ruff: noqa: PLR0913, PLR0915, PLR0917
+# ruff: noqa: PLR0913, PLR0917
 # mypy: disable-error-code="no-untyped-def"
 
 import triton
 import triton.language as tl
 
-from regard.attention.linear_kernels import entering, largest, leave, slope, through, tile
+from regard.attention.linear_kernels import (
+    block,
+    entering,
+    head_and_part,
+    largest,
+    leave,
+    slope,
+    through,
+    tile,
+)
 
 
 @triton.jit
@@ -22,14 +31,7 @@ def query_walk(
     BLOCK: tl.constexpr, FEATURE: tl.constexpr, SEGMENTS: tl.constexpr,
 ):  # fmt: skip
     """dq_i = Σ_j k_j (grad_i·v_j − δ_i) / den_i, and δ_i = grad_i·out_i, summed anew: out was rounded."""
-    bh, part, parts = tl.program_id(0), tl.program_id(1), tl.num_programs(1)
-    bg = (bh // H) * G + (bh % H) // (H // G)
-    b, h, g, lo = (
-        (bh // H).to(tl.int64),
-        (bh % H).to(tl.int64),
-        (bg % G).to(tl.int64),
-        (part * span).to(tl.int64),
-    )
+    bh, bg, b, h, g, part, parts, lo = head_and_part(H, G, span)
     q += b * q_b + h * q_h + lo * q_n
     k += b * k_b + g * k_h + lo * k_n
     v += b * v_b + g * v_h + lo * v_n
@@ -39,18 +41,12 @@ def query_walk(
     delta += bh.to(tl.int64) * N + lo
     segments += b * N + lo
     size = tl.minimum(span, N - part * span)
-    lane, d = tl.arange(0, BLOCK), tl.arange(0, DP)
+    d = tl.arange(0, DP)
     S, z = entering(table, bg * (parts + 1) + part, STRIDE, DP, EP)
     if SEGMENTS:
         before = tl.load(segments - 1, mask=part > 0, other=-1)
     for at in range(0, size, BLOCK):
-        rows = at + lane
-        live = rows < size
-        seen = lane[:, None] >= lane[None, :]
-        if SEGMENTS:
-            own = tl.load(segments + rows, mask=live, other=-1)
-            live = live & (own >= 0)
-            seen = seen & (own[:, None] == own[None, :])
+        rows, live, seen, own = block(segments, at, size, BLOCK, SEGMENTS)
         qt = tile(q, q_n, rows, live, D, DP, FEATURE)
         kt = tile(k, k_n, rows, live, D, DP, FEATURE)
         vt = tile(v, v_n, rows, live, E, EP, "identity")

