@@ -14,7 +14,7 @@ from regard.models import GridCompletion
 from regard.probe import ImageLook, complete_images, look_images, read_image, to_levels
 from regard.probe.report import Report, judge
 from regard.train.folder import read_recipe
-from regard.train.runs.run import Classifier, Look, Prediction, Run
+from regard.train.runs.run import Classifier, Folder, Look, Prediction, Run
 
 HELD = 10  # pictures that are shown where none is named
 
@@ -32,7 +32,7 @@ class Shown:
 class PictureRun(Run):
     """A run whose inputs are pictures."""
 
-    def held_out(self, count: int | None = None, *, data_dir: str | Path | None = None) -> Pictures:
+    def held_out(self, count: int | None = None, *, data_dir: Folder = None) -> Pictures:
         """The pictures that its training held out, or the first of them."""
         share = self.description.get("validation")
         if share is None:  # a run of before this was written down
@@ -42,12 +42,8 @@ class PictureRun(Run):
         _, held = split(len(found.train), share, seed=0)
         return found.train.take(held[:count])
 
-    def shown(
-        self, inputs: Sequence[str], labels: Sequence[str] | None, data_dir: str | Path | None
-    ) -> Shown:
+    def shown(self, inputs: Sequence[str], labels: Sequence[str] | None, data_dir: Folder) -> Shown:
         """The files that were named, or else pictures that training held out."""
-        if labels is not None and not inputs:
-            raise _no_labels(self, inputs)
         if not inputs:
             held = self.held_out(HELD, data_dir=data_dir)
             said = f"the first {len(held)} images of {self.description['data']} that training held out"
@@ -85,15 +81,9 @@ class ImageRun(PictureRun, Classifier):
             found.append(self.prediction(path, chances, ", ".join(shown.notices) or None))
         return found
 
-    def look(
-        self,
-        inputs: Sequence[str] = (),
-        *,
-        labels: Sequence[str] | None = None,
-        steps: int = 32,
-        data_dir: str | Path | None = None,
+    def _look(
+        self, inputs: Sequence[str], labels: Sequence[str] | None, steps: int, data_dir: Folder
     ) -> Look:
-        """Where the model looked in image files, or in pictures that training held out."""
         shown = self.shown(inputs, labels, data_dir)
         found = self.look_at(shown.pictures, labels=shown.labels, names=shown.names, steps=steps)
         return Look("images", images=found, notices=shown.notices)
@@ -123,26 +113,14 @@ class ImageRun(PictureRun, Classifier):
 class CompletionRun(PictureRun):
     """A model that completes the lower half of a picture."""
 
-    def look(
-        self,
-        inputs: Sequence[str] = (),
-        *,
-        labels: Sequence[str] | None = None,
-        steps: int = 32,
-        data_dir: str | Path | None = None,
+    def _look(
+        self, inputs: Sequence[str], labels: Sequence[str] | None, steps: int, data_dir: Folder
     ) -> Look:
-        """Image files, or pictures that training held out, and what the model makes of their upper halves."""
-        if labels is not None:
-            raise _no_labels(self, inputs)
         assert isinstance(self.model, GridCompletion)
         shown = self.shown(inputs, None, data_dir)
         levels = to_levels(shown.pictures, self.model.config.levels)
         found = complete_images(self.model, levels, generator=torch.Generator(self.device).manual_seed(0))
         return Look("completion", completion=found, notices=shown.notices)
-
-
-def _no_labels(run: Run, inputs: Sequence[str]) -> ValueError:
-    return ValueError(f"labels are for images that are given, got a run for {run.kind}, {len(inputs)} inputs")
 
 
 def _numbers(labels: Sequence[str], classes: Sequence[str], count: int) -> Tensor:

@@ -9,7 +9,7 @@ from pathlib import Path
 from regard.data import Tokenizer
 from regard.probe import TextLook, clean, look_text
 from regard.probe.inputs import read_text
-from regard.train.runs.run import Look, Run
+from regard.train.runs.run import Folder, Look, Run
 
 LONGEST = 500_000  # characters of one text: far beyond any review, and some minutes of reading
 
@@ -24,19 +24,9 @@ class ReadingRun(Run):
             raise ValueError(f"{self.name} has no tokenizer, so no text can be read")
         return self.tokenizer
 
-    def look(
-        self,
-        inputs: Sequence[str] = (),
-        *,
-        labels: Sequence[str] | None = None,
-        steps: int = 32,
-        data_dir: str | Path | None = None,
+    def _look(
+        self, inputs: Sequence[str], labels: Sequence[str] | None, steps: int, data_dir: Folder
     ) -> Look:
-        """Where the model looked in texts, or in files of text."""
-        if labels is not None:
-            raise ValueError(
-                f"labels are for images that are given, got a run for {self.kind}, {len(inputs)} inputs"
-            )
         if not inputs:
             raise ValueError(f"inputs must be at least one text for a run that reads {self.kind}, got none")
         return Look(self.kind, texts=tuple(self.look_at(content(one), steps=steps) for one in inputs))

@@ -20,6 +20,8 @@ from regard.train.recipe import Recipe
 from regard.train.task import Setting
 from regard.values import Json
 
+Folder = str | Path | None
+
 
 @dataclass(frozen=True)
 class Prediction:
@@ -123,7 +125,7 @@ class Run:
         *,
         labels: Sequence[str] | None = None,
         steps: int = 32,
-        data_dir: str | Path | None = None,
+        data_dir: Folder = None,
     ) -> Look:
         """Where the model looked in image files, texts or files of text, and what moved its answer.
 
@@ -131,6 +133,14 @@ class Run:
         shown the first ten that its training held out, from the data set that it names. `steps` are those
         of the integrated gradient.
         """
+        if labels is not None and (self.kind != "images" or not inputs):
+            got = f"a run for {self.kind}, {len(inputs)} inputs"
+            raise ValueError(f"labels are for images that are given, got {got}")
+        return self._look(inputs, labels, steps, data_dir)
+
+    def _look(
+        self, inputs: Sequence[str], labels: Sequence[str] | None, steps: int, data_dir: Folder
+    ) -> Look:
         raise ValueError(
             f"look needs a run for images, texts, language or completion, got one for {self.kind}"
         )
@@ -164,12 +174,12 @@ class Run:
         """The prompt, continued by so many tokens; how they are chosen is what `Sampling` takes."""
         return "".join(self.stream(prompt, tokens, seed=seed, **how))
 
-    def held_out(self, count: int | None = None, *, data_dir: str | Path | None = None) -> Pictures:
+    def held_out(self, count: int | None = None, *, data_dir: Folder = None) -> Pictures:
         """The pictures that its training held out, or the first of them."""
         raise ValueError(f"held-out pictures need a run for images or completion, got one for {self.kind}")
 
     @torch.no_grad()
-    def evaluate(self, *, test: bool = False, data_dir: str | Path | None = None) -> dict[str, float]:
+    def evaluate(self, *, test: bool = False, data_dir: Folder = None) -> dict[str, float]:
         """Its scores, in float32: on its validation part or, recorded, on the test part.
 
         A model of the zoo has no recipe, so that only the test part is known.
@@ -188,7 +198,7 @@ class Run:
             write_json(self.folder / TEST, scores)
         return scores
 
-    def report(self, *, test: bool = False, data_dir: str | Path | None = None, worst: int = WORST) -> Report:
+    def report(self, *, test: bool = False, data_dir: Folder = None, worst: int = WORST) -> Report:
         """How a classifier fares on its validation part or, recorded, on the test part, and its mistakes."""
         raise ValueError(f"report needs a classifier of images or texts, this model is for {self.kind}")
 
@@ -196,7 +206,7 @@ class Run:
 class PretrainingRun(Run):
     """What an encoder learned from hidden words: a start for others, whose own head was not kept."""
 
-    def evaluate(self, *, test: bool = False, data_dir: str | Path | None = None) -> dict[str, float]:
+    def evaluate(self, *, test: bool = False, data_dir: Folder = None) -> dict[str, float]:
         """Nothing: it cannot name hidden words any more."""
         raise ValueError(
             f"{self.folder} is a pretraining: its head was not kept; evaluate what was trained from it"
@@ -211,7 +221,7 @@ class Classifier(Run):
         """The classes, in the order of the logits."""
         return list(self.description["classes"])
 
-    def report(self, *, test: bool = False, data_dir: str | Path | None = None, worst: int = WORST) -> Report:
+    def report(self, *, test: bool = False, data_dir: Folder = None, worst: int = WORST) -> Report:
         """How it fares on its validation part or, recorded, on the test part, and its worst mistakes."""
         recipe = self.recipe
         if recipe is None and not test:
