@@ -24,7 +24,7 @@ from regard.train.shards import fill, write_shards
 from regard.train.stopping import Stopped, how_to_go_on
 from regard.values import Json
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the loop calls these functions, which read what it holds
     from regard.train.loop import Training
 
 

@@ -16,7 +16,7 @@ from regard.train.task import Setting
 from regard.train.tasks.course import CourseGPT
 from regard.train.tasks.language import LanguageTask
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # a Language of the textbook's model builds this kind of LanguageTask
     from regard.train.tasks.language import Language
 
 
