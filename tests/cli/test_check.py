@@ -85,6 +85,25 @@ def test_faults_of_a_file_are_named_one_a_line_and_the_rest_is_judged(capsys, tm
     assert found["verdicts"][0]["where"] == "answers.md, line 2"
 
 
+def test_one_answer_that_cannot_be_read_does_not_hide_the_others(capsys):
+    assert main(["check", "weight-sharing", "outputs = 508302", "y_9 = k_1x_7"]) == 2
+    seen = capsys.readouterr()
+    assert seen.out.startswith("✗ outputs: 508302")
+    assert seen.err == "error: no question asks for y_9; one asks for y_1, one for y_2, one for y_7\n"
+    assert main(["check", "weight-sharing", "shared = 2400", "y_9 = k_1x_7", "--json"]) == 2
+    found = json.loads(capsys.readouterr().out)
+    assert (len(found["verdicts"]), len(found["faults"])) == (1, 1)
+
+
+def test_lines_that_were_passed_over_are_noted(capsys, tmp_path):
+    file = tmp_path / "a.md"
+    file.write_text("**Team:** A. B.\nstrided = (2n-t)(t+1)/2\n", encoding="utf-8")
+    assert main(["check", "counting-attention", str(file)]) == 0
+    assert (
+        capsys.readouterr().err == "note: a.md, line 1: passed over, no question is named: 'Team : A. B.'\n"
+    )
+
+
 @pytest.mark.parametrize("name", ["none.tex", "NONE.MD", "answers.pdf"])
 def test_a_file_that_cannot_be_read(name, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

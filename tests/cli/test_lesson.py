@@ -21,7 +21,29 @@ def test_in_the_terminal(capsys):
     assert "Reading a recurrence off a diagram" in out
     assert "✓" in out
     assert "Your turn" in out
-    assert 'regard check rnn-recurrences "state=x1^2"' in out
+    assert 'regard check rnn-recurrences "state = …"' in out
+    assert "in x_1 … x_4)" in " ".join(out.split())
+    assert "1 check, every check holds" in out
+    assert "sum of the odd positions" in " ".join(out.split())  # not cut off
+    assert "x[t]" not in out
+
+
+def test_a_sheet_of_questions_has_no_solutions(capsys, tmp_path):
+    lesson("rnn-recurrences", questions=True)
+    out = capsys.readouterr().out
+    assert "Write h_4 of h_t" in out
+    assert "Proof" not in out
+    assert "check holds" not in out
+    for kind in ("md", "tex"):
+        lesson("counting-attention", questions=True, out=tmp_path / f"sheet.{kind}")
+        text = (tmp_path / f"sheet.{kind}").read_text(encoding="utf-8")
+        assert "windowed attention, with windows of w tokens" in text
+        assert "frac" not in text
+    assert [path.suffix for path in sorted(tmp_path.iterdir())] == [".md", ".tex"]  # no pictures
+    capsys.readouterr()
+    lesson("counting-attention", questions=True, as_json=True)
+    found = json.loads(capsys.readouterr().out)
+    assert (found["parts"], len(found["exercises"])) == ([], 3)
 
 
 def test_for_machines(capsys):
@@ -46,6 +68,7 @@ def test_files(tmp_path, capsys):
         ({"name": "heds"}, "did you mean 'heads'?"),
         ({"name": "heads", "kind": "pdf"}, "format must be one of md, tex, ipynb, got 'pdf'"),
         ({"name": None, "kind": "md"}, "need the NAME of a lesson"),
+        ({"name": None, "questions": True}, "need the NAME of a lesson"),
         ({"name": "heads", "kind": "md", "as_json": True}, "exclude each other"),
     ],
 )

@@ -104,13 +104,96 @@ def test_faults_name_their_line_and_the_rest_is_judged(tmp_path):
     report = check_file(COUNTING, file)
     assert [one.right for one in report.verdicts] == [False, True]
     assert report.faults == (
-        "a.md, line 1: no question is named here: write `name = formula`, or make it a comment",
         "a.md, line 3: no question is called 'foo'; the questions are: autoregressive, strided, windowed",
         r"a.md, line 4: '\foo' is no LaTeX that is read here: 'windowed = \foo'",
-        "a.md, line 6: no question is named here: write `name = formula`, or make it a comment",
     )
-    with pytest.raises(ValueError, match=r"a\.md, line 1: no question is named here"):
+    assert report.notes == (
+        "a.md, line 1: passed over, no question is named: 'Here are my answers.'",
+        "a.md, line 6: passed over, no question is named: 'n(n+1)/2'",
+    )
+    with pytest.raises(ValueError, match=r"a\.md, line 3: no question is called 'foo'"):
         check(COUNTING, file)
+
+
+ITEMS = r"""\begin{itemize}
+\item strided:
+\begin{align*}
+ \frac{(2n-t)(t+1)}{2}
+\end{align*}
+\item windowed: \begin{equation*}
+\frac{n(w+1)}{2}
+\end{equation*}
+\item \textbf{Autoregressive:} $\frac{n(n+1)}{2}$
+\end{itemize}"""
+HEADINGS = """### strided
+$$\\frac{(2n-t)(t+1)}{2}$$
+
+**windowed**
+
+$$
+n(w+1)/2
+$$
+# Autoregressive attention
+n(n+1)/2
+"""
+TABULAR = r"""\begin{tabular}{ll}
+question & answer \\ \hline
+strided & $\frac{(2n-t)(t+1)}{2}$ \\
+windowed & $n(w+1)/2$ \\
+\textbf{autoregressive} & $\frac{n(n+1)}{2}$
+\end{tabular}"""
+COLUMNS = """| nr | question | answer | why |
+|---|---|---|---|
+| 1 | strided | (2n-t)(t+1)/2 | border |
+| 2 | windowed | n(w+1)/2 | blocks |
+| 3 | autoregressive | n(n+1)/2 | sum |
+"""
+LABELS = """**Team:** A. B.
+Here are our answers, all right we hope.
+- (a) strided: (2n-t)(t+1)/2
+- b) windowed = n(w+1)/2
+1c. autoregressive → n(n+1)/2
+"""
+UNNAMED = "(2n-t)(t+1)/2\nn(w+1)/2\nn(n+1)/2\n"
+SECTIONS = r"""\subsection*{Strided}
+\[ \begin{cases} \frac{(2n-t)(t+1)}{2} & n \ge t \\
+ \frac{n(n+1)}{2} & n < t \end{cases} \]
+\paragraph{windowed} $n(w+1)/2$
+\paragraph{autoregressive} $n(n+1)/2$"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [("tex", ITEMS), ("md", HEADINGS), ("tex", TABULAR), ("md", COLUMNS), ("md", LABELS), ("txt", UNNAMED),
+     ("tex", SECTIONS)],
+    ids=["items", "headings", "tabular", "columns", "labels", "unnamed", "sections"],
+)  # fmt: skip
+def test_files_as_students_write_them(kind, text, tmp_path):
+    file = tmp_path / f"a.{kind}"
+    file.write_text(text, encoding="utf-8")
+    report = check_file(COUNTING, file)
+    assert [(one.question, one.right) for one in report.verdicts] == [
+        ("strided", True), ("windowed", True), ("autoregressive", True)
+    ]  # fmt: skip
+    assert report.faults == ()
+    assert not any(one.answer.startswith("}") for one in report.verdicts)
+
+
+def test_steps_on_the_way_are_put_in(tmp_path):
+    file = tmp_path / "a.tex"
+    steps = r"h_1 &= x_1 \\ h_2 &= x_2 - h_1 \\ &\vdots \\ h_3 &= x_3 - h_2 \\ h_4 &= x_4 - h_3"
+    file.write_text(rf"\begin{{align*}} {steps} \end{{align*}}", encoding="utf-8")
+    report = check_file("rnn-recurrences", file)
+    assert [(one.question, one.right) for one in report.verdicts] == [("state", True)]
+    assert report.faults == ()
+    assert report.notes == (r"a.tex, line 1: passed over, no question is named: '\vdots'",)
+
+
+def test_a_file_of_prose_has_no_answer(tmp_path):
+    file = tmp_path / "a.md"
+    file.write_text("I could not do it.\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="no answer in it"):
+        check_file(COUNTING, file)
 
 
 def test_a_file_that_cannot_be_read(tmp_path):

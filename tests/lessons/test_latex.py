@@ -117,7 +117,7 @@ def test_every_big_o(text):
         (r"n}", "a brace is closed that was not opened"),
         (r"\frac}{2}", "a brace is closed that was not opened"),
         ("n\\", r"a \\ stands at the end"),
-        (r"\begin{cases} n \\ t \end{cases}", "cases are not read: give the formula that holds"),
+        (r"\begin{cases} n \\ t \end{cases}", "a case needs its condition"),
         (r"\begin{tikzpicture}", r"'\\begin\{tikzpicture\}' is no LaTeX"),
         (r"\sum n", "a sum needs its letter and both ends"),
         (r"\sum_{i=1} i", "a sum needs its letter and both ends"),

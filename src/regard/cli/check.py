@@ -14,7 +14,7 @@ from rich.text import Text
 from regard.cli.options import AsJson, print_json
 from regard.lessons import Verdict, check_file, get
 from regard.lessons.checking.checker import Answering
-from regard.lessons.checking.files import is_file_name
+from regard.lessons.checking.files import Report, is_file_name
 from regard.lessons.render.terminal import exercises
 
 Name = Annotated[
@@ -51,27 +51,39 @@ def check(name: Name, answers: Answers = None, as_json: AsJson = False) -> None:
             for line in exercises(lesson.exercises, name):
                 console.print(line)
         return
-    answering = Answering(lesson.exercises)
-    verdicts: list[Verdict] = []
-    faults: list[str] = []
-    for answer in answers:
-        if is_file_name(answer):
-            report = check_file(name, Path(answer))
-            verdicts += report.verdicts
-            faults += report.faults
-        else:
-            verdicts.append(answering.judge(answer))
+    found = _judged(name, answers)
     if as_json:
-        found = [verdict.as_dict() for verdict in verdicts]
-        print_json({"lesson": name, "verdicts": found, "faults": faults})
+        verdicts = [verdict.as_dict() for verdict in found.verdicts]
+        print_json({"lesson": name, "verdicts": verdicts, "faults": found.faults, "notes": found.notes})
     else:
-        _print(verdicts)
-    for fault in faults:
+        _print(found.verdicts)
+    for note in found.notes:
+        typer.echo(f"note: {note}", err=True)
+    for fault in found.faults:
         typer.echo(f"error: {fault}", err=True)
-    if faults:
+    if found.faults:
         raise typer.Exit(2)
-    if not all(verdict.right for verdict in verdicts):
+    if not all(verdict.right for verdict in found.verdicts):
         raise typer.Exit(1)
+
+
+def _judged(name: str, answers: Sequence[str]) -> Report:
+    """The verdicts on all answers that can be read, those in files among them."""
+    answering = Answering(get(name).exercises)
+    reports: list[Report] = []
+    for answer in answers:
+        try:
+            if is_file_name(answer):
+                reports.append(check_file(name, Path(answer)))
+            else:
+                reports.append(Report((answering.judge(answer),), ()))
+        except ValueError as error:
+            reports.append(Report((), (str(error),)))
+    return Report(
+        tuple(verdict for report in reports for verdict in report.verdicts),
+        tuple(fault for report in reports for fault in report.faults),
+        tuple(note for report in reports for note in report.notes),
+    )
 
 
 def _print(verdicts: Sequence[Verdict]) -> None:

@@ -27,18 +27,28 @@ Out = Annotated[
     typer.Option("--out", metavar="FILE", help="Write FILE, and the pictures beside it.", show_default=False),
 ]
 
+Questions = Annotated[
+    bool, typer.Option("--questions", help="Only the questions: a sheet without solutions.")
+]
 
-def lesson(name: Name = None, kind: Format = None, out: Out = None, as_json: AsJson = False) -> None:
+
+def lesson(
+    name: Name = None,
+    kind: Format = None,
+    out: Out = None,
+    questions: Questions = False,
+    as_json: AsJson = False,
+) -> None:
     """Answer a theory question: derivation, formulas, checks and pictures, computed now.
 
     Example: regard lesson counting-attention --format tex --out counting.tex
     """
     if name is None:
-        if kind is not None or out is not None:
-            raise ValueError("--format and --out need the NAME of a lesson")
+        if kind is not None or out is not None or questions:
+            raise ValueError("--format, --out and --questions need the NAME of a lesson")
         _list(as_json)
         return
-    chosen = get(name)
+    chosen = get(name).sheet() if questions else get(name)
     kind = _kind(kind, out)
     if as_json and kind is not None:
         raise ValueError("--json and --format exclude each other")

@@ -31,7 +31,7 @@ def matrix_form() -> list[Formula]:
     return [
         *(Formula("A projection, n·d·d multiplies:", row) for row in rows),
         Formula("All scores at once, n·d·n multiplies:", sympy.Eq(scores, q * k.T)),
-        Formula("P is the softmax of A (scaled), row by row; the outputs are n·n·d multiplies:", out),
+        Formula("P is the softmax of A (scaled), row by row; the outputs take n·n·d multiplies:", out),
     ]
 
 
@@ -131,7 +131,8 @@ def measured() -> list[Table | Prose | Picture]:
         Picture(
             "crossing",
             lambda: curves(series, x="n", y="milliseconds", log="xy", title="Which term wins", marks=marks),
-            "Time of projections and of pairs against n: the pairs are twice as steep and overtake",
+            "Time of projections and of pairs against n: on these "
+            "logarithmic axes the pairs are twice as steep, and overtake",
         ),
     ]
 

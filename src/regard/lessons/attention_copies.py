@@ -112,14 +112,12 @@ LESSON = Lesson(
         "The weights of yᵢ are the softmax over j of xᵢ·xⱼ. Row 2 is the simplest: x₂ meets only itself.",
         rows,
         "In every row the token's product with itself is the largest score: 2β² against β² and 0 in the "
-        "outer rows, "
-        "β² against 0 and 0 in the middle one. The softmax sees only differences, and they grow with β². The "
-        "middle row has the difference β² twice, the outer ones β² and 2β².",
+        "outer rows, β² against 0 and 0 in the middle one. The softmax sees only differences, and they grow "
+        "with β². The middle row has the difference β² twice, the outer ones β² and 2β².",
         by_running,
         "So attention copies by making one score win. The same happens whenever a query points at one key: "
         "the output is that key's *value*, untouched. Weights W_Q and W_K choose who points at whom, W_V "
-        "what is "
-        "copied, and larger norms make the choice sharper.",
+        "what is copied, and larger norms make the choice sharper.",
         copying,
     ),
     exercises=EXERCISES,

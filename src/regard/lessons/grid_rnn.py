@@ -167,7 +167,8 @@ def trained() -> list[Table | Prose]:
             f"of one size. The waiting shows all the same: with {more:.1f} times the flops per image the "
             f"convnet trained on {faster:.1f} times as many images per second. And this RNN already has the "
             "usual remedies: it scans from all four corners, reads patches of 2×2 pixels to shorten the way, "
-            "and takes the mean over all cells instead of the last one."
+            "and takes the mean over all cells instead of the last one. In sequence: 14×14 patches have 27 "
+            "anti-diagonals, and two layers take them one after the other, all four scans at once: 54."
         ),
     ]
 
@@ -267,8 +268,9 @@ LESSON = Lesson(
         "what came before, in reading order: that is what completing an image needs. Training on whole "
         "images then cannot leak what is to be predicted, and all pixels are trained in one pass; afterwards "
         "an image grows cell by cell, each from states that are already there. A convolution sees both sides "
-        "and has to be masked for it. One scan misses what lies above to the right; a second one, from the "
-        "top right, brings it.",
+        "and has to be masked for it. Fed so, one scan has seen columns to its left only: it misses the "
+        "pixel straight above and what lies above to the right. A second one, from the top right and fed "
+        "with the pixel above, brings both.",
         completes,
     ),
     exercises=EXERCISES,

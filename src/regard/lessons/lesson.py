@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from regard.lessons.checking.exercise import Question
@@ -26,6 +26,10 @@ class Lesson:
     question: str
     steps: tuple[Step, ...]
     exercises: tuple[Question, ...] = ()
+
+    def sheet(self) -> Lesson:
+        """The questions alone, without what answers them."""
+        return replace(self, steps=())
 
     def run(self) -> Answer:
         """Do every step now."""

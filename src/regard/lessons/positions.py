@@ -223,9 +223,10 @@ LESSON = Lesson(
         "**Beyond the training length.** A text has two names and six other words, and at every word the "
         "model shall say which name came last. For each way three one-layer models, from three random "
         "starts, learn this on short inputs; all of them do. Then they are asked at the end of longer "
-        "inputs. A learned table has no row for a position it never saw. (There is no norm before attention: "
-        "a LayerNorm would subtract the mean, and with it a number that was added to all components. And "
-        "beside natural numbers the tokens start four times as large, so as not to drown in them.)",
+        "inputs. (Scaled positions are divided by the training length there too, and go beyond 1.) A learned "
+        "table has no row for a position it never saw. (There is no norm before attention: a LayerNorm would "
+        "subtract the mean, and with it a number that was added to all components. And beside natural "
+        "numbers the tokens start four times as large, so as not to drown in them.)",
         beyond,
         "To have **no maximum length**, a way must be computed and not looked up; of the six only the "
         "learned table is not. Ways that know distances alone (rotary, Alibi) treat every place of a text "

@@ -34,7 +34,7 @@ def unrolled() -> list[Formula]:
     named += [(f"Output {i}:", f"y_{i}", outputs[i - 1]) for i in (2, 3)]
     out = [Formula(says, sympy.Eq(sympy.Symbol(name), value), as_written=True) for says, name, value in named]
     t, T = sympy.symbols("t T", integer=True, positive=True)
-    x_t = sympy.Indexed(sympy.IndexedBase("x", commutative=False), t)
+    x_t = sympy.Symbol("x_t", commutative=False)
     state = sympy.Sum(W_h ** (T - t) * W_x * x_t, (t, 1, T))
     output = phi_y(sympy.Sum(W_y * W_h ** (T - t) * W_x * x_t, (t, 1, T)))
     out.append(Formula("After T steps:", sympy.Eq(sympy.Symbol("h_T"), state)))
@@ -88,7 +88,7 @@ def share_of_first() -> list[Table | Prose]:
     rows.append(["attention, equal scores", *weights, "1/T, or as the scores say", "–"])
     return [
         table(
-            ["who", "T = 10", "T = 100", "x_1", "slope of y_100"],
+            ["model", "T = 10", "T = 100", "what becomes of x_1", "slope of y_100"],
             rows,
             "The part of x_1 in W_y h_T, inside φ_y, as a multiple of what it is in W_y h_1; and the slope "
             "with which y_100 itself changes with x_1, for φ_y = tanh (mean of 64 random sequences):",
@@ -185,9 +185,11 @@ LESSON = Lesson(
         checked,
         share_of_first,
         "**Cost.** An RNN step costs the same at every t, so T steps are O(T) — one after another. Attention "
-        "compares all pairs, O(T²), all at once. The attention printed on the sheet sums (Q x_t)·(K x_j) "
-        "over j *before* its softmax, and a sum of products with one common factor is the product with the "
-        "sum: Σ_j (Q x_t)·(K x_j) = (Q x_t)·(K Σ_j x_j). So that one is O(T).",
+        "compares all pairs, O(T²), all at once. The attention printed on the sheet gives each token one "
+        "score, α_t = Σ_j (Q x_t)·(K x_j) / √T, and every output is the same mean of values, y_t = Σ_i "
+        "e^{α_i} V x_i / Σ_i e^{α_i}: t does not occur on the right. It sums over j *before* its softmax, "
+        "and a sum of products with one common factor is the product with the sum: Σ_j (Q x_t)·(K x_j) = (Q "
+        "x_t)·(K Σ_j x_j). So that one is O(T).",
         prices,
         pooled,
         measured,

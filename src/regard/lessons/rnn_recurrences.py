@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import product
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 import sympy
@@ -39,12 +40,13 @@ def unrolled() -> list[Formula | Block | Picture]:
     for x in xs:
         h = x - h
     t, T = sympy.symbols("t T", integer=True, positive=True)
-    x = sympy.IndexedBase("x")
-    general = sympy.Sum((-1) ** (T - t) * x[t], (t, 1, T))
+    general = sympy.Sum((-1) ** (T - t) * sympy.Symbol("x_t"), (t, 1, T))
     return [
         Formula("Four steps:", sympy.Eq(sympy.Symbol("h_4"), sympy.expand(h))),
-        Formula("T steps, for even T:", sympy.Eq(sympy.Symbol("h_T"), general)),
-        Block(ALTERNATING.explain(4)),
+        Formula("T steps:", sympy.Eq(sympy.Symbol("h_T"), general)),
+        Block(
+            "\n".join(fill(line, 66, subsequent_indent="  ") for line in ALTERNATING.explain(4).split("\n"))
+        ),
         Picture(
             "unrolled",
             _diagram,
@@ -107,23 +109,19 @@ LESSON = Lesson(
     ),
     steps=(
         "Every arrow into a node is a term of its sum, with the arrow's weight as factor; the loop brings "
-        "the "
-        "node's own value of the step before. So a loop with weight a and an input with weight b read "
+        "the node's own value of the step before. So a loop with weight a and an input with weight b read "
         "h_t = b·x_t + a·h_{t−1}, starting from h_0 = 0.",
         reading,
         "Now a = −1 and b = 1. Substituting the recurrence into itself turns every step back into one more "
         "change of sign.",
         unrolled,
-        "**Proof.** Claim: h_T is the sum of (−1)^(T−t) x_t over t. For T = 1 it is x_1. If it holds for "
-        "T − 1, then h_T = x_T − h_{T−1}, and the minus sign turns (−1)^(T−1−t) into (−1)^(T−t) for every "
-        "t < T. For even T the sign of x_t is plus where t is even and minus where t is odd, so h_T > 0 "
-        "exactly "
+        "**Proof.** Claim: h_T is the sum of (−1)^(T−t) x_t over t. For T = 1 it is x_1. If it holds for T − "
+        "1, then h_T = x_T − h_{T−1}, and the minus sign turns (−1)^(T−1−t) into (−1)^(T−t) for every t < T. "
+        "For even T the sign of x_t is plus where t is even and minus where t is odd, so h_T > 0 exactly "
         "when the even positions sum to more than the odd ones. The steep sigmoid σ(s·h) tends to 1, ½ or 0 "
-        "as "
-        "h is positive, zero or negative; on integers h is either zero or at least 1 away from it, so a "
-        "finite "
-        "but large s decides the same. The unit answers: *do the even positions sum to more than the odd "
-        "ones?*",
+        "as h is positive, zero or negative; on integers h is either zero or at least 1 away from it, so a "
+        "finite but large s decides the same. The unit answers: *do the even positions sum to more than the "
+        "odd ones?*",
         exhaustive,
     ),
     exercises=EXERCISES,

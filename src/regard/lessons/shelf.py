@@ -31,7 +31,7 @@ def get(name: str) -> Lesson:
     """
     if name not in NAMES:
         near = get_close_matches(name, NAMES, n=1, cutoff=0.5)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
+        hint = f"; did you mean {near[0]!r}?" if near else ";"
         raise ValueError(f"no lesson is called {name!r}{hint} lessons: {', '.join(NAMES)}")
     module = import_module(f"regard.lessons.{name.replace('-', '_')}")
     lesson = module.LESSON

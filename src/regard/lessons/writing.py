@@ -17,6 +17,8 @@ FORMATS = ("md", "tex", "ipynb")
 def written(lesson: Lesson, kind: str, folder: Path | None = None) -> str:
     """The lesson's text in one of FORMATS; with a folder, its pictures are written there and linked.
 
+    Of `lesson.sheet()` it is the questions alone.
+
     >>> from regard.lessons import get
     >>> written(get("rnn-recurrences"), "md").split("\\n")[0]
     '# Reading a recurrence off a diagram'

@@ -5,20 +5,29 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
-from regard.lessons.checking import equation
-from regard.lessons.checking.evaluate import UndefinedError, same, shown
+from regard.lessons.checking import definitions
+from regard.lessons.checking.equation import (
+    Equation,
+    addressed,
+    bare_name,
+    key,
+    names_the_result,
+    split,
+    unnamed,
+)
+from regard.lessons.checking.evaluate import UndefinedError, same, shown, value
 from regard.lessons.checking.exact import SECONDS, where
 from regard.lessons.checking.exercise import Exercise, Question
 from regard.lessons.checking.expression import Written, refusal, short
 from regard.lessons.checking.expression import shown as quoted
 from regard.lessons.checking.latex import plain
-from regard.lessons.checking.solving import solved
 from regard.lessons.checking.verdict import Finding, Verdict
 
 GROWTH = re.compile(r"\b(?:O|o|Theta|Omega)\s*[(\[]")
 
-__all__ = ["Answering", "Verdict", "check", "judge"]
+__all__ = ["Answering", "Verdict", "judge"]
 
 
 def judge(exercise: Question, answer: str) -> Verdict:
@@ -34,9 +43,8 @@ def judge(exercise: Question, answer: str) -> Verdict:
     sum: n^2/2
       wrong: at n = 1 it gives 1/2, the truth is 1
     """
-    found = _split(answer)
-    _, sides = equation.addressed([exercise], found.sides)
-    return _verdict(exercise, sides, answer, found.condition)
+    found = _split(answer, [exercise])
+    return _verdict(exercise, addressed([exercise], found.sides)[1], found, answer)
 
 
 class Answering:
@@ -49,52 +57,61 @@ class Answering:
     def __init__(self, exercises: Sequence[Question]) -> None:
         self.exercises, self.open = list(exercises), list(exercises)
 
-    def judge(self, answer: str) -> Verdict:
-        """The verdict on the next answer."""
-        found = _split(answer)
-        meant, sides = equation.addressed(self.exercises, found.sides)
-        if len(sides) == 1 and not meant and (name := equation.bare_name(self.exercises, sides[0])):
+    def judge(self, answer: str, given: tuple[tuple[str, str], ...] = ()) -> Verdict:
+        """The verdict on the next answer; `given` are letters that were explained before it."""
+        found = _split(answer, self.exercises)
+        found = replace(found, given=(*found.given, *given))
+        meant, sides = addressed(self.exercises, found.sides)
+        if len(sides) == 1 and not meant and (name := bare_name(self.exercises, sides[0])):
             raise ValueError(f"{name} is a question: write {name} = and a formula")
         if len(meant) == 1:
-            verdict = _verdict(meant[0], sides, answer, found.condition)
+            verdict = _verdict(meant[0], sides, found, answer)
         else:
             left = [e for e in meant if e in self.open] or meant or self.open
             if not left:
                 raise ValueError(f"there are more answers than questions, got {quoted(answer)} too many")
-            verdict = _fitting(left, sides, answer, found.condition)
+            verdict = _fitting(left, sides, found, answer, bool(meant))
         self.open = [e for e in self.open if e.name != verdict.question]
         return verdict
 
 
-def check(exercises: Sequence[Question], answers: Sequence[str]) -> tuple[Verdict, ...]:
-    """The verdicts on several answers, each for the question that it names or fits."""
-    answering = Answering(exercises)
-    return tuple(answering.judge(answer) for answer in answers)
-
-
-def _split(answer: str) -> equation.Equation:
+def _split(answer: str, exercises: Sequence[Question]) -> Equation:
+    """The parts of an answer; what is asked for may stand behind steps towards it (h_3 = …, h_4 = …)."""
     short(answer)
     try:
-        return equation.split(plain(answer))
+        found = split(plain(answer))
     except ValueError as error:
         raise refusal(error, answer) from None
+    symbols = {key(symbol) for e in exercises for symbol in (e.name, *e.left)}
+    steps = [i for i, (name, _) in enumerate(found.given) if key(name) in symbols]
+    head = [side for side in found.sides[:1] if key(side) in symbols and len(found.sides) > 2]
+    rest = found.sides[len(head) :]
+    if not steps or len(rest) != 2 or key(rest[0]) in symbols or not re.fullmatch(r"[A-Za-z]\w*", rest[0]):
+        return found
+    name, text = found.given[steps[-1]]
+    others = [one for i, one in enumerate(found.given) if i != steps[-1]]
+    return replace(found, sides=(*head, name, text), given=((rest[0], rest[1]), *others))
 
 
-def _verdict(exercise: Question, sides: Sequence[str], answer: str, condition: str) -> Verdict:
-    read: tuple[tuple[str, str], ...] = ()
-    finding = solved(exercise, sides)
-    if finding is None:
-        found, others = equation.read(exercise, sides, answer)
-        finding, read = exercise.find(found), found.read
-        if finding.right:
-            finding = _differing(exercise, found, others) or finding
+def _verdict(exercise: Question, sides: Sequence[str], meant: Equation, answer: str) -> Verdict:
+    try:
+        whole = definitions.solved(exercise, sides)
+        found, others = definitions.read(exercise, sides, meant, answer) if whole is None else (whole, [])
+    except ValueError as error:
+        raise error if quoted(answer) in str(error) else refusal(error, answer) from None
+    finding, read = exercise.find(found), found.read
+    if finding.right:
+        finding = _differing(exercise, found, others) or finding
     notes = [", ".join(f"{one} is read as {other}" for one, other in read)] if read else []
-    notes += [f"the condition is not judged: {condition}"] if condition else []
+    if finding.right and (elsewhere := _elsewhere(exercise, meant.condition)):
+        finding = elsewhere
+    elif meant.condition:
+        notes.append(f"the condition is not judged: {meant.condition}")
     return Verdict(
         question=exercise.name,
         asks=exercise.asks,
         domain=exercise.domain.says,
-        answer=equation.unnamed(exercise, answer),
+        answer=unnamed(exercise, answer),
         right=finding.right,
         says=finding.says,
         details=(*finding.details, *notes),
@@ -115,14 +132,30 @@ def _differing(exercise: Question, found: Written, others: Sequence[Written]) ->
             except UndefinedError:
                 equal = True
             if not equal:
-                both = f"{shown(other.node, at)} and {shown(found.node, at)}"
+                both = " and ".join(shown(at, other.node, found.node))
                 return Finding(False, f"wrong: two sides of = differ: at {where(at)} they are {both}")
             if time.monotonic() > until:
                 break
     return None
 
 
-def _fitting(left: Sequence[Question], sides: Sequence[str], answer: str, condition: str) -> Verdict:
+def _elsewhere(exercise: Question, condition: str) -> Finding | None:
+    """A condition under which the question is nowhere asked."""
+    if not isinstance(exercise, Exercise) or exercise.growth or not condition:
+        return None
+    try:
+        node = exercise.read(f"({condition})", condition).node
+        if any(value(node, at) for at, _ in exercise.inside):
+            return None
+    except (ValueError, ArithmeticError):
+        return None
+    asked = exercise.domain.says
+    return Finding(False, f"wrong: it is given for {condition}, and the question is asked for {asked}")
+
+
+def _fitting(
+    left: Sequence[Question], sides: Sequence[str], meant: Equation, answer: str, called: bool
+) -> Verdict:
     """The first right verdict, else the first with letters of the question's own, else the first at all."""
     found: list[Verdict] = []
     error: ValueError | None = None
@@ -132,7 +165,7 @@ def _fitting(left: Sequence[Question], sides: Sequence[str], answer: str, condit
         if time.monotonic() > until and (found or error):
             break
         try:
-            found.append(_verdict(exercise, sides, answer, condition))
+            found.append(_verdict(exercise, sides, meant, answer))
         except ValueError as fault:
             error = error or fault
         else:
@@ -142,4 +175,13 @@ def _fitting(left: Sequence[Question], sides: Sequence[str], answer: str, condit
         assert error is not None
         raise error
     growth = any(GROWTH.search(side) for side in sides)
-    return min(found, key=lambda v: (not v.right, (v.question in growths) != growth, bool(v.read)))
+    best = min(found, key=lambda v: (not v.right, (v.question in growths) != growth, bool(v.read)))
+    alike = [v.question for v in found if (v.question in growths) == (best.question in growths)]
+    unknown = not called and len(sides) > 1 and all(names_the_result(e, sides[0]) for e in left)
+    if unknown and not best.right and len(alike) > 1:
+        others = ", ".join(alike[1:])
+        raise refusal(
+            ValueError(f"no question asks for {sides[0]}: write {alike[0]} = … or another of {others}"),
+            answer,
+        )
+    return best

@@ -132,7 +132,7 @@ def _measured(failure: Failure) -> Iterator[Change]:
         given, wanted = exact(failure.node, failure.at), exact(failure.true, failure.at)
     except (UndefinedError, IrrationalError):
         return
-    if wanted != 0:
+    if wanted != 0 and given != 0:
         factor = given / wanted
         yield f"it is {factor} times the truth everywhere", partial(_joined, "*", Num(factor))
     more = given - wanted

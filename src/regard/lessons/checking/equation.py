@@ -1,4 +1,4 @@
-"""Answers as equations: which question an answer names, what it is set equal to, and the formula itself."""
+"""Answers as equations: which question is named, what it is set equal to, and what stands behind it."""
 
 from __future__ import annotations
 
@@ -9,11 +9,15 @@ from difflib import get_close_matches
 
 from regard.lessons.checking.brackets import cut, outer
 from regard.lessons.checking.exercise import Question
-from regard.lessons.checking.expression import Written, shown
 from regard.lessons.checking.latex import plain
 
-CONDITION = re.compile(r"\b(?:for|if|when|where|whenever|provided|assuming|falls|wenn|für|with)\b")
+BEHIND = re.compile(
+    r"[,;]|\b(?:for|if|when|where|whenever|provided|assuming|falls|wenn|für|with|since|because|so that|and|"
+    r"und)\b"
+)
 RELATIONS = {"≤": "an inequality", "≥": "an inequality", "<": "an inequality", ">": "an inequality", "≠": "≠"}
+CLAIM = re.compile(r"[≤≥<>≠=∣]|\bdivides\b")
+REMARK = re.compile(r"\s*(?=.*[A-Za-z]{3})(?:[A-Za-z'-]+\s*)+\.?\s*")
 ASCII = {
     "<=": "≤", ">=": "≥", "!=": "≠", "=>": "⇒", "->": "⇒", ":=": "=", "==": "=", "&=": "=", "=&": "=",
     "∈": "=",
@@ -24,14 +28,17 @@ UNITS = re.compile(
     r"values|tokens|time)\s*$"
 )
 WORDS = re.compile(r"[\s*]*(?![A-Za-z]_)[A-Za-z][A-Za-z\s_*-]*[A-Za-z][\s*]*")
-NAMED = re.compile(r"\s*([A-Za-z*][A-Za-z0-9 _*{}-]{0,40}?)\s*:(?!=)(.+)", re.DOTALL)
+NAMED = re.compile(r"\s*([A-Za-z*(][A-Za-z0-9 _*{}()^⊤-]{0,40}?)\s*:(?!=)(.+)", re.DOTALL)
+SYMBOL = re.compile(r"\s*([A-Za-z]\w*)\s*(?:\([A-Za-z0-9_,\s]*\))?\s*")
+LIMIT = re.compile(r"\s*(?:[-+]?[\d.]+|[-+]?∞)\s*(?:(?:for|as|when|if|with|,)(?![A-Za-z]).*)?", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class Equation:
-    """The sides of an answer, from left to right, and a condition that was written behind it."""
+    """The sides of an answer from left to right, what it says of letters (k = t+1), and other conditions."""
 
     sides: tuple[str, ...]
+    given: tuple[tuple[str, str], ...] = ()
     condition: str = ""
 
 
@@ -40,46 +47,80 @@ def split(text: str) -> Equation:
 
     >>> split("h_4 = x_4 - h_3 = x_4 - x_3").sides
     ('h_4', 'x_4 - h_3', 'x_4 - x_3')
-    >>> split("strided: n(t+1), n ≥ t")
-    Equation(sides=('strided', 'n(t+1)'), condition='n ≥ t')
+    >>> split("strided: n k, n ≥ t, k = t + 1")
+    Equation(sides=('strided', 'n k'), given=(('k', 't + 1'),), condition='n ≥ t')
     """
     for spelled, sign in ASCII.items():
         text = text.replace(spelled, sign)
+    text = re.sub(r"<([^<>=≤≥]*,[^<>=≤≥]*)>", r"(\1)", text)  # a product in angles
     named = NAMED.match(text)
     first = [] if named is None else [named[1]]
-    text = text if named is None else named[2]
-    last = text.split("⇒")[-1]
-    if "⇒" in text and not first and "=" in text.split("⇒")[0]:
-        first = _names_only(text.split("=")[0])
-    body, condition = _conditioned(last)
+    text = _concluded(_chosen(text if named is None else named[2]), first)
+    body, behind = _behind(text)
     for sign, kind in RELATIONS.items():
         if sign in outer(body):
             raise ValueError(f"an answer is a formula or an equation, and {sign!r} makes it {kind}")
     if "≈" in body:
         raise ValueError("≈ says about: give it exactly")
     sides = [_trimmed(side) for side in cut(UNITS.sub("", _trimmed(body)), "=")]
-    return Equation(tuple(side for side in [*first, *sides] if side), condition)
+    given, conditions = [], []
+    for clause in behind:
+        parts = [part.strip() for part in cut(clause, "=")]
+        if len(parts) > 1 and not re.search("[≤≥<>≠]", clause) and re.fullmatch(r"[A-Za-z]\w*", parts[0]):
+            given.append((parts[0], parts[-1]))
+        else:
+            conditions.append(clause)
+    return Equation(tuple(side for side in [*first, *sides] if side), tuple(given), ", ".join(conditions))
 
 
-def _names_only(text: str) -> list[str]:
-    """The left side in front of a conclusion, where it may be the name of a question."""
-    return [text.strip()] if re.fullmatch(r"\s*[A-Za-z][A-Za-z\s_-]+", text) else []
+def _concluded(text: str, first: list[str]) -> str:
+    """The last conclusion of a chain; a limit behind the formula, which is none, is left out."""
+    parts = text.split("⇒")
+    while len(parts) > 1 and LIMIT.fullmatch(parts[-1]) and re.search("[A-Za-z]", parts[-2].split("=")[-1]):
+        parts.pop()
+    head = parts[0].split("=")[0]
+    if len(parts) > 1 and not first and re.fullmatch(r"\s*[A-Za-z]{2}[A-Za-z\s_*-]+", head):
+        first.append(head.strip())
+    return parts[-1]
 
 
-def _conditioned(text: str) -> tuple[str, str]:
-    """The formula, and a condition behind it: "n(t+1), n ≥ t", "n² for all n"."""
-    flat = outer(text)
+def _chosen(text: str) -> str:
+    """With `a if c else b` as cases(c, a, b)."""
+    match = re.search(r"\bif\b(.+?)\belse\b", outer(text), re.DOTALL)
+    if match is None:
+        return text
+    head, equals, then = text[: match.start()].rpartition("=")
+    condition = text[match.start(1) : match.end(1)]
+    return f"{head}{equals} cases({condition}, {then}, {_chosen(text[match.end() :])})"
+
+
+def _behind(text: str) -> tuple[str, list[str]]:
+    """The formula, and the clauses behind it: "n(t+1), n ≥ t", "n² for all n", "n w (w | n)"."""
     whole = text.rstrip(" \n.,;")
     start = max(whole.rfind("("), whole.rfind("["))
-    if whole.endswith((")", "]")) and start > 0 and re.search("[≤≥<>≠]", whole[start:]):  # … (n ≥ t)
-        return text[:start], whole[start + 1 : -1].strip()
-    match = CONDITION.search(flat)
-    if match is not None and flat[: match.start()].strip(" ,;"):
-        return text[: match.start()], text[match.end() :].strip(" .,;()")
-    parts = cut(text, ",")
-    if len(parts) > 1 and re.search("[≤≥<>≠]|divides", parts[-1]):
-        return parts[0], ",".join(parts[1:]).strip(" .,;")
-    return text, ""
+    if whole.endswith((")", "]")) and whole[:start].rstrip()[-1:] not in ("", *"+-*/^=(["):
+        inner = whole[start + 1 : -1]
+        if re.search(r"[≤≥<>≠∣=]|\bdivides\b", inner) and not whole[start - 5 :].startswith("cases"):
+            body, more = _behind(text[:start])
+            return body, [*more, inner.strip()]
+    flat, at, sign = outer(text), 0, ""
+    out: list[str] = []
+    for match in [*BEHIND.finditer(flat), None]:
+        end = len(text) if match is None else match.start()
+        piece = text[at:end]
+        bare = re.sub(r"^\s*(?:for|if|all|any|every|where|with)\b", "", piece)
+        claims = CLAIM.search(flat[at:end]) or re.fullmatch(r"\s*[A-Za-z]\s*\|\s*[A-Za-z]\s*\.?\s*", piece)
+        if not out or (len(sign) == 1 and not claims and (len(out) > 1 or not REMARK.fullmatch(piece))):
+            out[-1:] = ["".join(out[-1:]) + sign + piece]
+        elif sign in ("and", "und") and not claims:
+            out[-1] += sign + piece
+        else:
+            out.append(bare)
+        if match is not None:
+            at, sign = match.end(), match[0]
+    if not out[0].strip(" ,;"):
+        return text, []
+    return out[0], [clause for one in out[1:] if (clause := one.strip(" .,;()\n"))]
 
 
 def _trimmed(text: str) -> str:
@@ -96,35 +137,38 @@ def key(text: str) -> str:
     return re.sub(r"[^a-z0-9]", "", re.sub(r"(?<=[|‖])\s*_\s*\w+", "", text).lower())
 
 
+def _bracketed(text: str) -> str:
+    """The same with brackets, where they tell symbols apart: (QKᵀ)V and Q(KᵀV)."""
+    text = re.sub(r"\^?\(t\)|\^?⊤|\^t", "t", text.lower())
+    return re.sub(r"[^a-z0-9()]", "", text)
+
+
 def addressed(exercises: Sequence[Question], sides: Sequence[str]) -> tuple[list[Question], list[str]]:
     """The questions that the left side means, which may be none, and the sides that are left."""
     if len(sides) < 2:
         return [], list(sides)
     first = key(sides[0])
-    named = [e for e in exercises if key(e.name) == first]
-    if named:
-        return named, list(sides[1:])
-    meant = [e for e in exercises if first in map(key, e.left)]
-    if meant:
-        return meant, list(sides[1:])
-    other = sibling(first, [symbol for e in exercises for symbol in e.left])
-    if other:
-        raise ValueError(f"no question asks for {sides[0].strip()}; one asks for {other}")
+    for same in (
+        lambda e: key(e.name) == first,
+        lambda e: _bracketed(sides[0]) in map(_bracketed, e.left),
+        lambda e: first in map(key, e.left),
+    ):
+        meant = [e for e in exercises if same(e)]
+        if meant:
+            return meant, list(sides[1:])
+    others = siblings(first, [symbol for e in exercises for symbol in e.left])
+    if others:
+        raise ValueError(f"no question asks for {sides[0].strip()}; one asks for {', one for '.join(others)}")
     if WORDS.fullmatch(sides[0]) and not _readable(exercises, sides[0]):
+        words = set(re.findall("[a-z]+", sides[0].lower()))
+        inside = [e for e in exercises if set(e.name.split("-")) <= words]
+        if inside:
+            return [max(inside, key=lambda e: len(e.name))], list(sides[1:])
         known = ", ".join(e.name for e in exercises)
         near = get_close_matches(first, [key(e.name) for e in exercises], n=1, cutoff=0.7)
         hint = "".join(f"; did you mean {e.name!r}?" for e in exercises if near and key(e.name) == near[0])
         raise ValueError(f"no question is called {sides[0].strip(' *')!r}{hint}; the questions are: {known}")
     return [], list(sides)
-
-
-def named(exercises: Sequence[Question], text: str) -> bool:
-    """Whether an answer says which question it is for, or tries to."""
-    try:
-        sides = split(plain(text)).sides
-        return len(sides) > 1 and bool(addressed(exercises, sides)[0])
-    except ValueError:
-        return True  # the fault is named where the answer is read
 
 
 def bare_name(exercises: Sequence[Question], text: str) -> str:
@@ -134,18 +178,25 @@ def bare_name(exercises: Sequence[Question], text: str) -> str:
 
 def unnamed(exercise: Question, answer: str) -> str:
     """The answer as it was written, without the name of its question in front."""
-    match = re.match(r"([^=:]{1,80}?)\s*(?::=|[=:])(?!=)\s*(?=\S)", answer)
+    match = re.match(r"([^=:]{1,80}?)\s*(?::=|[=:])(?!=)\s*\}?\s*(?=\S)", answer)
     if match is None or key(re.sub(r"\\[a-z]+|\\.", "", match[1])) != key(exercise.name):
         return answer
     return re.sub(r" ?(?:\${1,2}|\\\)|\\\]|\\\\)?$", "", " ".join(answer[match.end() :].split()))
 
 
-def sibling(symbol: str, others: Sequence[str]) -> str:
-    """A symbol that differs from this one in its number alone: h4 for h3."""
+def siblings(symbol: str, others: Sequence[str]) -> list[str]:
+    """Symbols that differ from this one in their number alone: h_4 for h3."""
     match = re.fullmatch(r"([a-z]+)(\d+)", symbol)
     if match is None or symbol in map(key, others):
-        return ""
-    return next((o for o in others if (m := re.fullmatch(r"([a-z]+)(\d+)", key(o))) and m[1] == match[1]), "")
+        return []
+    found = dict.fromkeys(o for o in others if re.fullmatch(match[1] + r"\d+", key(o)))
+    return list(found)
+
+
+def names_the_result(exercise: Question, side: str) -> bool:
+    """Whether a side is only what the student calls the result: N, or f(n)."""
+    match = SYMBOL.fullmatch(side)
+    return match is not None and match[1] not in exercise.alphabet.own_forms
 
 
 def _readable(exercises: Sequence[Question], text: str) -> bool:
@@ -158,24 +209,9 @@ def _readable(exercises: Sequence[Question], text: str) -> bool:
     return False
 
 
-def read(exercise: Question, sides: Sequence[str], written: str) -> tuple[Written, list[Written]]:
-    """The side that answers the question, and the other sides that can be read.
-
-    That is the last one; or an earlier one, if all behind it only name what is asked for (2d = n).
-    """
-    symbols = set(map(key, exercise.left))
-    for side in sides[:-1]:
-        other = sibling(key(side), exercise.left) if key(side) not in symbols else ""
-        if other:
-            raise ValueError(f"the question asks for {other}, and this is {side.strip()}: {shown(written)}")
-    at = len(sides) - 1
-    while at > 0 and key(sides[at]) in symbols:
-        at -= 1
-    found = exercise.read(sides[at] if sides else "", written)
-    others = []
-    for side in sides[:at]:
-        try:
-            others.append(exercise.read(side, written))
-        except ValueError:
-            continue  # a symbol, or a step on the way
-    return found, others
+def named(exercises: Sequence[Question], text: str) -> list[Question]:
+    """The questions that a text means as a name or symbol of what is asked for; it may be none."""
+    try:
+        return addressed(exercises, [plain(text).strip(" :=*"), "…"])[0]
+    except ValueError:
+        return []

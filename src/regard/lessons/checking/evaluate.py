@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import operator
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
+from functools import cache
 from math import ceil, floor
 from typing import Any
 
-from regard.lessons.checking.nodes import Name, Node, Num, Op, signs
+from regard.lessons.checking.nodes import BINDERS, CONSTANTS, Name, Node, Num, Op, signs
 
 BITS = 4_000  # of a number; nothing a lecture asks for comes near
 LARGEST = 100_000  # argument of an exponential
@@ -37,155 +39,161 @@ def exact(node: Node, at: Point) -> Fraction:
     >>> exact(parse("n(n+1)/2", "n").node, {"n": 4})
     Fraction(10, 1)
     """
-    return Fraction(_exact(node, at))
+    found = value(node, at)
+    if not _rational(found):
+        raise IrrationalError("the value is no fraction")
+    return Fraction(found)
 
 
-def _exact(node: Node, at: Point) -> int | Fraction:
-    """The same, whole numbers as int: most are whole, and ints are many times faster."""
+def approximate(node: Node, at: Point) -> Any:
+    """The value to fifty digits, as an mpmath number."""
+    return _real(value(node, at))
+
+
+def value(node: Node, at: Point) -> Any:  # noqa: PLR0911  one line for each kind
+    """The value: an int or a Fraction where it is one, else an mpmath number.
+
+    Whole numbers stay ints: most are whole, and ints are many times faster.
+    """
     if isinstance(node, Num):
         return _whole(node.value)
     if isinstance(node, Name):
-        if node.name == "e":
-            raise IrrationalError("e")
-        return at[node.name]
-    if node.sign == "sum":
-        total: int | Fraction = 0
+        return +getattr(_mp(), node.name) if node.name in CONSTANTS and node.name not in at else at[node.name]
+    if node.sign in BINDERS:
+        total, join = (0, operator.add) if node.sign == "sum" else (1, operator.mul)
         for place in _places(node, at):
-            total = _small(total + _exact(node.args[3], place))
+            total = _small(join(*_alike(total, value(node.args[3], place))))
         return total
-    args = [_exact(arg, at) for arg in node.args]
-    if node.sign in ("/", "%", "mod") and args[1] == 0:
+    if node.sign == "cases":
+        condition, then, other = node.args
+        return value(then if value(condition, at) else other, at)
+    args = _alike(*(value(arg, at) for arg in node.args))
+    if node.sign in ("/", "%", "mod", "divides") and args[node.sign != "divides"] == 0:
         raise ZeroDivisorError("a division by zero")
-    return _small(_rational(node.sign, args))
+    if node.sign in _SMOOTH:
+        return _SMOOTH[node.sign](_real(args[0]))
+    if not all(map(_rational, args)) and node.sign in ("floor", "ceil"):
+        return getattr(_mp(), node.sign)(args[0])
+    if node.sign not in _PLAIN:
+        raise UndefinedError("no value")
+    return _small(_PLAIN[node.sign](*args))
 
 
-def _whole(value: int | Fraction) -> int | Fraction:
-    return value.numerator if value.denominator == 1 else value
+@cache
+def _mp() -> Any:
+    """Numbers of our own precision, which nobody else changes."""
+    from mpmath import MPContext  # type: ignore[import-untyped]
+
+    context = MPContext()
+    context.dps = PLACES + 10
+    return context
 
 
-def _rational(sign: str, args: list[int | Fraction]) -> int | Fraction:  # noqa: PLR0911  one line for each sign
-    a, b = args[0], args[-1]
-    if sign == "+":
-        return a + b
-    if sign == "-":
-        return a - b
-    if sign == "*":
-        return a * b
-    if sign == "/":
-        return _whole(Fraction(a) / b)
-    if sign in ("%", "mod"):
-        return a % b
-    if sign == "^":
-        return _power(a, b)
-    if sign in ("min", "max"):
-        return min(args) if sign == "min" else max(args)
-    one = {"neg": lambda x: -x, "abs": abs, "floor": floor, "ceil": ceil}.get(sign)
-    if one is None:
-        raise IrrationalError(sign)
-    return one(a)
+def _rational(one: Any) -> bool:
+    return isinstance(one, int | Fraction)
 
 
-def _power(base: int | Fraction, power: int | Fraction) -> int | Fraction:
-    if power.denominator != 1:
-        raise IrrationalError("a root")
+def _real(one: Any) -> Any:
+    return _mp().mpf(one.numerator) / one.denominator if _rational(one) else one
+
+
+def _alike(*args: Any) -> tuple[Any, ...]:
+    """All of one kind: mpmath does not know fractions."""
+    return args if all(map(_rational, args)) else tuple(map(_real, args))
+
+
+def _whole(one: Any) -> Any:
+    return one.numerator if isinstance(one, Fraction) and one.denominator == 1 else one
+
+
+def _small(one: Any) -> Any:
+    if _rational(one) and max(one.numerator.bit_length(), one.denominator.bit_length()) > BITS:
+        raise UndefinedError("a number too large")
+    return one
+
+
+def _divided(a: Any, b: Any) -> Any:
+    return _whole(Fraction(a) / b) if _rational(a) else a / b
+
+
+def _power(base: Any, power: Any) -> Any:
+    if base == 0 and power < 0:
+        raise ZeroDivisorError("a division by zero")
+    if not _rational(power) or power.denominator != 1 or not _rational(base):
+        return _real_power(_real(base), _real(power))
     size: int = max(base.numerator.bit_length(), base.denominator.bit_length())
     if size * abs(int(power)) > BITS and abs(base) != 1:
         raise UndefinedError("a power too large")
-    if base == 0 and power < 0:
-        raise ZeroDivisorError("a division by zero")
     return base ** int(power) if power >= 0 else _whole(Fraction(base) ** int(power))
 
 
-def _small(value: int | Fraction) -> int | Fraction:
-    if value.numerator.bit_length() > BITS or value.denominator.bit_length() > BITS:
-        raise UndefinedError("a number too large")
-    return value
+def _real_power(a: Any, b: Any) -> Any:
+    if a == 0:
+        return _mp().mpf(b == 0)
+    if a < 0 and b != int(b):
+        raise UndefinedError("a root of a negative number")
+    if abs(b) * max(1, abs(_mp().log(abs(a)))) > LARGEST:
+        raise UndefinedError("a power too large")
+    return a**b
+
+
+def _logarithm(a: Any) -> Any:
+    if a <= 0:
+        raise UndefinedError("log of a number that has none")
+    return _mp().log(a)
+
+
+def _root(a: Any) -> Any:
+    if a < 0:
+        raise UndefinedError("sqrt of a number that has none")
+    return _mp().sqrt(a)
+
+
+def _wave(name: str, a: Any) -> Any:
+    if abs(a) > LARGEST:
+        raise UndefinedError("an angle too large")
+    return getattr(_mp(), name)(a)
+
+
+_SMOOTH: dict[str, Callable[[Any], Any]] = {
+    "exp": lambda a: _real_power(+_mp().e, a),
+    "log": _logarithm,
+    "sqrt": _root,
+    "sin": lambda a: _wave("sin", a),
+    "cos": lambda a: _wave("cos", a),
+}
+_PLAIN: dict[str, Callable[..., Any]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": _divided, "%": operator.mod,
+    "mod": operator.mod, "^": _power, "neg": operator.neg, "abs": abs, "min": min, "max": max,
+    "floor": floor, "ceil": ceil, "<": operator.lt, ">": operator.gt, "≤": operator.le, "≥": operator.ge,
+    "=": operator.eq, "≠": operator.ne, "and": lambda a, b: bool(a and b), "or": lambda a, b: bool(a or b),
+    "divides": lambda a, b: b % a == 0,
+}  # fmt: skip
 
 
 def _places(node: Op, at: Point) -> Iterator[Point]:
     """The point once for each term of a sum."""
     letter, first, last, term = node.args
     assert isinstance(letter, Name)
-    most = TERMS if "sum" not in signs(term) else TERMS * 2 // 3  # each of which is a sum
-    try:
-        begin, end = exact(first, at), exact(last, at)
-    except IrrationalError:
-        begin = end = Fraction(1, 2)
-    if begin.denominator != 1 or end.denominator != 1:
+    most = TERMS if not BINDERS & signs(term) else TERMS * 2 // 3  # each of which is a sum
+    begin, end = value(first, at), value(last, at)
+    if not all(_rational(one) and one.denominator == 1 for one in (begin, end)):
         raise UndefinedError("a sum that does not end at a whole number")
     if end - begin >= most:
         raise UndefinedError(f"a sum of more than {most} terms")
-    for value in range(int(begin), int(end) + 1):
-        yield {**at, letter.name: value}
-
-
-def approximate(node: Node, at: Point) -> Any:
-    """The value to fifty digits, for roots, exponentials and logarithms (an mpmath number)."""
-    from mpmath import mp  # type: ignore[import-untyped]
-
-    with mp.workdps(PLACES + 10):
-        try:
-            value = _exact(node, at)
-        except IrrationalError:
-            return _float(node, at)
-        return mp.mpf(value.numerator) / value.denominator
-
-
-def _float(node: Node, at: Point) -> Any:
-    from mpmath import mp
-
-    if isinstance(node, Num):
-        return mp.mpf(node.value.numerator) / node.value.denominator
-    if isinstance(node, Name):
-        if node.name == "e":
-            return mp.e
-        value = Fraction(at[node.name])
-        return mp.mpf(value.numerator) / value.denominator
-    if node.sign == "sum":
-        return sum((_float(node.args[3], place) for place in _places(node, at)), mp.mpf(0))
-    a, b = (args := [_float(arg, at) for arg in node.args])[0], args[-1]
-    if node.sign in ("/", "%", "mod") and b == 0:
-        raise ZeroDivisorError("a division by zero")
-    if node.sign in ("exp", "^"):
-        return _float_power(*((mp.e, a) if node.sign == "exp" else (a, b)))
-    if node.sign in ("log", "sqrt") and (a < 0 or (node.sign == "log" and a == 0)):
-        raise UndefinedError(f"{node.sign} of a number that has none")
-    if node.sign in ("sin", "cos") and abs(a) > LARGEST:
-        raise UndefinedError("an angle too large")
-    table: dict[str, Any] = {
-        "+": lambda: a + b, "-": lambda: a - b, "*": lambda: a * b, "/": lambda: a / b, "%": lambda: a % b,
-        "mod": lambda: a % b, "neg": lambda: -a, "abs": lambda: abs(a), "floor": lambda: mp.floor(a),
-        "ceil": lambda: mp.ceil(a), "min": lambda: min(a, b), "max": lambda: max(a, b),
-        "log": lambda: mp.log(a), "sqrt": lambda: mp.sqrt(a), "sin": lambda: mp.sin(a),
-        "cos": lambda: mp.cos(a),
-    }  # fmt: skip
-    return table[node.sign]()
-
-
-def _float_power(a: Any, b: Any) -> Any:
-    from mpmath import mp
-
-    if a == 0:
-        if b < 0:
-            raise ZeroDivisorError("a division by zero")
-        return mp.mpf(b == 0)
-    if a < 0 and b != int(b):
-        raise UndefinedError("a root of a negative number")
-    if abs(b) * max(1, abs(mp.log(abs(a)))) > LARGEST:
-        raise UndefinedError("a power too large")
-    return a**b
+    for one in range(begin, end + 1):
+        yield {**at, letter.name: one}
 
 
 def same(left: Node, right: Node, at: Point) -> bool:
     """Whether two expressions have one value at a point: as fractions, else to forty digits."""
-    try:
-        return _exact(left, at) == _exact(right, at)
-    except IrrationalError:
-        return close(approximate(left, at), approximate(right, at))
+    a, b = _alike(value(left, at), value(right, at))
+    return bool(a == b) if _rational(a) else close(a, b)
 
 
 def close(a: Any, b: Any) -> bool:
-    """Whether two approximate values are one: to forty digits."""
+    """Whether two values are one: to forty digits."""
+    a, b = _real(a), _real(b)
     return bool(abs(a - b) <= abs(b) * 10 ** (10 - PLACES) + 10 ** (-PLACES))
 
 
@@ -218,19 +226,24 @@ def near(a: Any, b: Any) -> bool:
     return bool(abs(a - b) <= abs(b) / 100)
 
 
-def shown(node: Node, at: Point) -> str:
-    """The value at a point as a reader expects it."""
-    from mpmath import nstr
-
-    try:
-        text = str(exact(node, at))
-    except IrrationalError:
+def shown(at: Point, *nodes: Node) -> list[str]:
+    """The values at a point for readers: all fractions, or all decimals that can be told apart."""
+    found = []
+    for node in nodes:
         try:
-            text = nstr(approximate(node, at), 6)
+            found.append(value(node, at))
         except UndefinedError as error:
-            return f"nothing ({error})"
-    except UndefinedError as error:
-        return f"nothing ({error})"
-    if text.lstrip("-").isdigit() and len(text) <= 40:
-        text = f"{int(text):,}"
+            found.append(f"nothing ({error})")
+    numbers = [one for one in found if not isinstance(one, str)]
+    if all(map(_rational, numbers)):
+        return [one if isinstance(one, str) else _fraction(one) for one in found]
+    for places in (6, 12, 24, PLACES):
+        out = [one if isinstance(one, str) else _mp().nstr(_real(one), places) for one in found]
+        if len(set(out)) == len(out):
+            break
+    return [one.removesuffix(".0").replace("-", "−") for one in out]
+
+
+def _fraction(one: int | Fraction) -> str:
+    text = f"{one.numerator:,}" if one.denominator == 1 and len(str(one)) <= 40 else str(one)
     return (text if len(text) <= 60 else f"a number of {len(text)} digits").replace("-", "−")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 from regard.lessons.checking import growth
@@ -12,17 +13,18 @@ from regard.lessons.checking.expression import Node, Written, names
 from regard.lessons.checking.symbolic import identical
 from regard.lessons.checking.verdict import Finding
 
-SECONDS = 5.0  # for one answer
+SECONDS = 1.0  # for one answer
 
 
 def find(exercise: Exercise, answer: Written) -> Finding:
     """The finding on an answer to a question for a number."""
     if answer.growth:
         return _only_growth(exercise, answer)
+    points = exercise.inside  # worked out once, before the clock runs
     node, until = answer.node, time.monotonic() + SECONDS
     holes: list[Values] = []
     tried = 0
-    for at, true in exercise.inside:
+    for at, true in points:
         try:
             equal = same(node, true, at)
         except ZeroDivisorError:
@@ -41,8 +43,24 @@ def find(exercise: Exercise, answer: Written) -> Finding:
     known = identical(node, exercise.truth())
     if known is False:
         return Finding(False, f"wrong: equal at the {tried} points tried, and still another function")
+    if not known and (far := _far_off(exercise, node)):
+        return Finding(False, far)
     gap = [f"at {where(holes[0])} yours divides by zero and has no value"] if holes else []
-    return Finding(True, _right(exercise, tried, bool(known)), (*_outside(exercise, node, until), *gap))
+    return Finding(True, _right(exercise, tried, bool(known)), (*_outside(exercise, node), *gap))
+
+
+def _far_off(exercise: Exercise, node: Node) -> str:
+    """Where an answer fails far beyond the points tried, by the formula; empty where it holds."""
+    true = exercise.truth()
+    for at in exercise.domain.far():
+        try:
+            equal = same(node, true, at)
+        except UndefinedError:
+            continue  # a sum too long to add up
+        if not equal:
+            gives, wanted = shown(at, node, true)
+            return f"wrong: {_at(at)}it gives {gives}, the truth is {wanted}"
+    return ""
 
 
 def _right(exercise: Exercise, tried: int, known: bool) -> str:
@@ -58,10 +76,10 @@ def _wrong(exercise: Exercise, node: Node, at: Values, true: Node, until: float)
         formula = exercise.node(other.formula)
         if failure.fits(formula, ((at, formula) for at, _ in exercise.inside)):
             return Finding(True, f"right: {other.remark}")
-    gives = shown(node, at)
+    gives, wanted = shown(at, node, true)
     used = names(node) | names(exercise.truth())
     some = {letter: value for letter, value in at.items() if letter in used} if len(at) > 4 else at
-    says = f"wrong: {_at(some)}it gives {gives}, the truth is {shown(true, at)}"
+    says = f"wrong: {_at(some)}it gives {gives}, the truth is {wanted}"
     if not exercise.letters:
         says = f"wrong: {gives} is not it"
     mistake = diagnosed(exercise, failure, exercise.mistakes, exercise.inside)
@@ -69,21 +87,24 @@ def _wrong(exercise: Exercise, node: Node, at: Values, true: Node, until: float)
     return Finding(False, says, (more,) if more else (), mistake)
 
 
-def _outside(exercise: Exercise, node: Node, until: float) -> list[str]:
+def _outside(exercise: Exercise, node: Node) -> list[str]:
     """What becomes of a right answer where the condition fails."""
     if not exercise.domain.points(False):
         return []
     out = [f"outside: {exercise.outside}"] if exercise.outside else []
     if not exercise.beyond_it:
         return out
+    until = time.monotonic() + SECONDS
     for at, true in exercise.beyond_it:
         if time.monotonic() > until:
-            break
+            return out
         if not agree(node, [(at, true)], until):
-            numbers = f"at {where(at)} it gives {shown(node, at)}, the truth is {shown(true, at)}"
+            gives, wanted = shown(at, node, true)
+            numbers = f"at {where(at)} it gives {gives}, the truth is {wanted}"
             failure = Failure(node, at, true, until)
             mistake = diagnosed(exercise, failure, exercise.beyond, exercise.beyond_it)
-            return [*out, f"yours does not hold there: {numbers}", *([explained(mistake)] if mistake else [])]
+            why = [f"outside, {explained(mistake)}"] if mistake else []
+            return [*out, f"yours does not hold there: {numbers}", *why]
     return [*out, "yours holds there too"]
 
 
@@ -93,14 +114,15 @@ def _only_growth(exercise: Exercise, answer: Written) -> Finding:
         given, true = growth.terms(answer.node), growth.terms(exercise.truth())
     except ValueError:
         return Finding(False, says)
-    directions = growth.ways(set(exercise.letters))
+    directions = growth.ways(names(answer.node) | names(exercise.truth()))
     right = growth.included(given, true, directions) and growth.included(true, given, directions)
-    return Finding(False, says, (f"as a growth it would be {'right' if right else 'wrong too'}",))
+    return Finding(False, says, ("as a growth it would be right",) if right and directions else ())
 
 
 def where(at: Values) -> str:
     """A point in words."""
-    return ", ".join(f"{letter} = {value}".replace("-", "−") for letter, value in at.items())
+    spelled = {re.sub(r"(?<=[a-z])(?=\d)", "_", letter): value for letter, value in at.items()}
+    return ", ".join(f"{letter} = {value}".replace("-", "−") for letter, value in spelled.items())
 
 
 def _at(at: Values) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import product
@@ -17,7 +17,8 @@ from regard.lessons.checking.expression import Node, Num, Written, parse, parse_
 from regard.lessons.checking.letters import Letters
 from regard.lessons.checking.verdict import Finding
 
-POINTS = 600  # tried inside the domain, and as many outside
+POINTS = 600  # tried inside the domain
+OUTSIDE = 120  # tried where it is not asked for
 Values = Mapping[str, int | Fraction]
 
 
@@ -44,10 +45,19 @@ class Domain:
         if prod(len(values) for values in self.ranges.values()) > 50 * POINTS:
             return self._drawn(inside)
         found = [at for at in self._all() if self.holds(at) == inside]
-        if len(found) <= POINTS:
+        most = POINTS if inside else OUTSIDE
+        if len(found) <= most:
             return found
         # Every k-th one would meet a letter whose range is a multiple of k in few of its values.
-        return [found[i] for i in sorted(Random(0).sample(range(len(found)), POINTS))]
+        return found[:9] + [found[i] for i in sorted(Random(0).sample(range(9, len(found)), most - 9))]
+
+    def far(self) -> Iterator[dict[str, Any]]:
+        """A few points inside with large numbers: those that are multiples of others."""
+        points = self.points(True)[:: max(1, len(self.points(True)) // 4)]
+        for times, at in product((97, 1009), points):
+            larger = {k: v * times if isinstance(self.ranges[k], range) else v for k, v in at.items()}
+            if self.holds(larger):
+                yield larger
 
     def _drawn(self, inside: bool) -> list[dict[str, Any]]:
         """Points drawn letter by letter, where there are too many to list."""
@@ -87,7 +97,7 @@ class Question:
     """What every kind of exercise has; a kind adds how answers are read and compared.
 
     `left` are the symbols that an answer may be written equal to (h_4 = …), `aliases` gives for a letter
-    others that mean it, separated by spaces.
+    others that mean it, separated by spaces, and `also` gives letters that stand for a formula (d_h is d/H).
     """
 
     name: str
@@ -97,6 +107,7 @@ class Question:
     outside: str = ""
     left: tuple[str, ...] = ()
     aliases: Mapping[str, str] = field(default_factory=dict)
+    also: Mapping[str, str] = field(default_factory=dict)
     mistakes: tuple[Mistake, ...] = ()
     accepted: tuple[Accepted, ...] = ()
     kind: ClassVar[str] = "question"
@@ -108,22 +119,17 @@ class Question:
 
     @property
     def tried(self) -> str:
-        """An answer that shows how one is written; most likely it is wrong."""
-        return f"{self.letters[0]}^2"
-
-    @property
-    def tried_in_latex(self) -> str:
-        """The same in LaTeX."""
-        return f"\\frac{{{self.letters[0]}^2}}{{2}}"
+        """An answer that shows how one is written: a known mistake, which a verdict explains."""
+        return next(mistake.formula for mistake in self.mistakes if mistake.formula)
 
     @cached_property
     def alphabet(self) -> Letters:
         """The letters with their other spellings."""
         return Letters(self.letters, self.aliases)
 
-    def read(self, text: str, written: str) -> Written:
+    def read(self, text: str, written: str, letters: Letters | None = None) -> Written:
         """A plain text as an answer to this question; `written` is what the student wrote."""
-        return parse_plain(text, self.alphabet, written)
+        return parse_plain(text.replace("@", "*"), self.alphabet if letters is None else letters, written)
 
     def find(self, answer: Written) -> Finding:
         """Whether the answer is right, and why not."""
@@ -135,7 +141,7 @@ class Question:
             "name": self.name,
             "asks": self.asks,
             "letters": list(self.letters),
-            "also": dict(self.aliases),
+            "also": {letter: self.aliases[letter] for letter in self.letters if letter in self.aliases},
             "domain": self.domain.says,
             "kind": self.kind,
         }
@@ -164,22 +170,17 @@ class Exercise(Question):
         """The letters with their other spellings."""
         return Letters(self.letters, self.aliases, alike=self.alike)
 
-    def read(self, text: str, written: str) -> Written:
+    def read(self, text: str, written: str, letters: Letters | None = None) -> Written:
         """A plain text as an expression in the question's letters; where x is none of them, it is times."""
         if not any(letter.startswith(("x", "X")) for letter in self.letters):
             text = re.sub(r"(?<=[\d)])\s*[xX]\s*(?=[\d(])|(?<=\s)[xX](?=\s)", "*", text)
-        return parse_plain(text, self.alphabet, written)
+        return super().read(text, written, letters)
 
     def find(self, answer: Written) -> Finding:
         """Whether the answer is right, and why not."""
         from regard.lessons.checking import exact, growing
 
         return growing.find(self, answer) if self.growth else exact.find(self, answer)
-
-    @property
-    def tried(self) -> str:
-        """An answer that shows how one is written; most likely it is wrong."""
-        return f"O({self.letters[0]})" if self.growth else super().tried
 
     def truth(self) -> Node:
         """The formula, read by the same parser."""
@@ -219,11 +220,22 @@ class Exercise(Question):
         return super().as_dict() | {"kind": "growth" if self.growth else self.kind}
 
 
+def spelled(aliases: Mapping[str, str], *questions: Question) -> tuple[Question, ...]:
+    """Questions whose letters have these other spellings, beside those of their own."""
+    return tuple(replace(one, aliases={**aliases, **one.aliases}) for one in questions)
+
+
 @lru_cache(maxsize=1_000)
 def _parsed(formula: str, letters: tuple[str, ...]) -> Node:
     return parse(formula, letters).node
 
 
-def growth_domain(*letters: str) -> Domain:
-    """All letters grow, each in its own way."""
-    return Domain(f"{', '.join(letters)} → ∞", {letter: range(1, 2) for letter in letters})
+def growth_domain(*letters: str, below: str = "") -> Domain:
+    """All letters grow, each in its own way; `below` is a pair of which the first stays below the second.
+
+    >>> growth_domain("d", "H", below="Hd").holds({"d": 1, "H": 2})
+    False
+    """
+    says = f"{', '.join(letters)} → ∞" + (f", {below[0]} ≤ {below[1]}" if below else "")
+    small, large = tuple(below) or letters[:1] * 2
+    return Domain(says, {letter: range(1, 2) for letter in letters}, lambda at: at[small] <= at[large])

@@ -13,10 +13,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NoReturn
 
+from regard.lessons.checking.brackets import outer
 from regard.lessons.checking.latex import plain
 from regard.lessons.checking.letters import Letters
 from regard.lessons.checking.nodes import Name, Node, Num, Op, height, names, signs
-from regard.lessons.checking.tokens import Tokens
+from regard.lessons.checking.spelling import from_code
+from regard.lessons.checking.tokens import RELATIONS, RUN, Tokens
 from regard.lessons.checking.unrolling import unrolled
 from regard.lessons.checking.words import COMBINATIONS, FUNCTIONS, GROWTHS, INFIX, SAME
 
@@ -28,7 +30,8 @@ TALLEST = 150  # terms of a sum, which is a tree leaning to the left
 MOST_POWER = 64  # written as a number
 MOST_CHOSEN = 8  # below in a binomial
 
-BINDS = {"+": 1, "-": 1, "*": 2, "/": 2, "//": 2, "%": 2, "mod": 2, "choose": 2, "^": 4}
+BINDS = dict.fromkeys(RELATIONS, 0) | dict.fromkeys("+-", 1) | {"^": 4}
+BINDS |= dict.fromkeys(("*", "/", "//", "%", "mod", "choose"), 2)
 UNARY = 3  # −n² is −(n²)
 CLOSES = {"(": ")", "[": "]"}
 
@@ -65,9 +68,8 @@ def parse(text: str, letters: Collection[str] | Letters) -> Written:
 def parse_plain(text: str, letters: Collection[str] | Letters, written: str) -> Written:
     """The same for a text that is plain already; `written` is shown where it cannot be read."""
     known = letters if isinstance(letters, Letters) else Letters(tuple(letters))
-    text = re.sub(r"\b(?:math|np|numpy|torch|sympy)\.(?=[a-z])", "", text)
     try:
-        return _Parser(text, known).written()
+        return _Parser(from_code(text, known.families - set(known.spelled)), known).written()
     except ValueError as error:
         raise refusal(error, written) from None
 
@@ -115,7 +117,7 @@ class _Parser(Tokens):
             sign, beside = self._between()
             if sign not in BINDS or BINDS[sign] < least:
                 break
-            if beside and self.token.kind == "number":
+            if beside and self.token.kind == "number" and not self._raised_behind():
                 self.fail(f"a sign is missing before {self.token.text}: * or ^?")
             if not beside:
                 self.next()
@@ -129,11 +131,18 @@ class _Parser(Tokens):
         token = self.token
         if token.kind == "word" and token.text.lower() in INFIX and not self._is_call():
             return INFIX[token.text.lower()], False
-        if token.kind in ("number", "name", "indexed", "word") or token.text in ("(", "[", "∑"):
+        if token.kind in ("number", "name", "indexed", "word") or token.text in ("(", "[", "∑", "∏"):
             return "*", True  # 2n, n(n+1)
         if token.text == "|" and self.bars[-1] == 0:
             return "*", True
         return token.text, False
+
+    def _raised_behind(self) -> bool:
+        """Whether a number behind a bracket is a factor: (n+1)2^{-1}."""
+        number = re.escape(self.token.text)
+        return re.search(rf"\)\s*{number}$", self.text[: self.at]) is not None and self.text.startswith(
+            ("^", "**"), self.at
+        )
 
     def _is_call(self) -> bool:
         """Whether mod(n, w) stands here and not n mod (w)."""
@@ -152,6 +161,8 @@ class _Parser(Tokens):
     def _join(self, sign: str, left: Node, right: Node) -> Node:
         if sign == "^":
             self._check_power(right)
+        if sign in RELATIONS and isinstance(left, Op) and left.sign in RELATIONS:  # 1 ≤ t ≤ n
+            return Op("and", (left, Op(sign, (left.args[1], right))))
         if sign == "//":
             return Op("floor", (Op("/", (left, right)),))
         if sign == "choose":
@@ -179,8 +190,8 @@ class _Parser(Tokens):
             return self._bracket(1)[0]
         if token.text == "|":
             return self._bars()
-        if token.text == "∑":
-            return self._summed()
+        if token.text in ("∑", "∏"):
+            return self._summed("sum" if token.text == "∑" else "prod")
         return self._unexpected()
 
     def _word(self) -> Node:
@@ -219,13 +230,26 @@ class _Parser(Tokens):
     def _bare(self, function: str) -> Node:
         """An argument without a bracket: 2 of √2n, n of log n d, but 2n of log 2n, and ωk of cos ωk."""
         inner = self._sum(UNARY)
-        while self.token.kind == "name" and (
-            function in ("sin", "cos", "exp") or (function.startswith("log") and isinstance(inner, Num))
-        ):
+        while self._goes_on(function, inner):
+            if self.token.text == "*":
+                self.next()
             inner = Op("*", (inner, self._sum(UNARY)))
         return inner
 
-    def _applied(self, function: str, args: tuple[Node, ...]) -> Node:
+    def _goes_on(self, function: str, inner: Node) -> bool:
+        """Whether what follows still belongs to the argument: k of cos ω·k, (t+k) of sin ω(t+k)."""
+        if function.startswith("log"):
+            return self.token.kind == "name" and isinstance(inner, Num)
+        if function not in ("sin", "cos", "exp"):
+            return False
+        rest = self.text[self.at :].lstrip()
+        if self.token.text == "*":
+            run = RUN.match(rest)
+            return run is not None and self._words(run[0])[0].kind == "name"
+        inside = rest[: len(outer("(" + rest).partition(")")[0]) - 1]
+        return self.token.kind == "name" or (self.token.text == "(" and not re.search("sin|cos|exp", inside))
+
+    def _applied(self, function: str, args: tuple[Node, ...]) -> Node:  # noqa: PLR0911
         if function in ("min", "max"):
             node = args[0]
             for arg in args[1:]:
@@ -236,6 +260,12 @@ class _Parser(Tokens):
             return Op("/", (Op("log", args), Op("log", (base,))))
         if function == "binom":
             return self._choose(*args)
+        if function == "cases":
+            nothing = Op("nothing", ())
+            *pairs, last = args if len(args) % 2 else (*args, nothing)
+            for condition, then in reversed(list(zip(pairs[::2], pairs[1::2], strict=True))):
+                last = Op("cases", (condition, then, last))
+            return last
         if function == "pow":
             return self._join("^", *args)
         if function == "div":
@@ -246,6 +276,7 @@ class _Parser(Tokens):
         closing = CLOSES[self.token.text]
         self.arguments += count != 1
         self.bars.append(0)
+        self.brackets += 1
         self.next()
         found = [self._sum(0)]
         while self.token.text == "," and count != 1:
@@ -253,8 +284,9 @@ class _Parser(Tokens):
             found.append(self._sum(0))
         self.arguments -= count != 1
         self.bars.pop()
+        self.brackets -= 1
         if self.token.text == ",":
-            self.fail("1 in this bracket, got more")
+            self.fail("one formula is asked for, and a comma makes it more")
         if self.token.text != closing:
             self.fail("a bracket is not closed")
         self.next()
@@ -274,7 +306,7 @@ class _Parser(Tokens):
         self.next()
         return Op("abs", (inner,))
 
-    def _summed(self) -> Node:
+    def _summed(self, sign: str) -> Node:
         """∑(i,first,last) term: the term goes as far as a product does."""
         match = re.compile(r"\(([A-Za-z]),").match(self.text, self.at)
         if match is None or match[1] in self.bound or len(self.bound) >= 2:
@@ -296,7 +328,7 @@ class _Parser(Tokens):
         self.bound.pop()
         if "index" in signs(term):
             return unrolled(match[1], (first, last), term, self.letters.spelled)
-        return Op("sum", (Name(match[1]), first, last, term))
+        return Op(sign, (Name(match[1]), first, last, term))
 
     def _name(self, text: str) -> Node:
         family, _, index = text.partition("_")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from regard.lessons.checking import growth
 from regard.lessons.checking.diagnosis import explained
 from regard.lessons.checking.exercise import Exercise
@@ -29,35 +31,39 @@ def find(exercise: Exercise, answer: Written) -> Finding:
         left_out = ", ".join(ignored)
         remarks.insert(0, f"{left_out} held constant; with {left_out} it is {growth.big_o(true)}")
         true = growth.fixed(true, ignored)
-    found = _compared(given, true, set(exercise.letters))
+    directions = [way for way in growth.ways(exercise.letters) if exercise.domain.holds(way)]
+    found = _compared(given, true, directions)
     if found.right:
         return Finding(True, found.says, tuple(remarks))
-    mistake = _diagnosed(exercise, given, ignored)
+    mistake = _diagnosed(exercise, given, ignored, directions)
     more = (explained(mistake),) if mistake else ()
     return Finding(False, found.says, (*found.details, *more), mistake)
 
 
-def _compared(given: growth.Terms, true: growth.Terms, letters: set[str]) -> Finding:
-    directions = growth.ways(letters)
+def _compared(given: growth.Terms, true: growth.Terms, directions: Sequence[growth.Way]) -> Finding:
     missing = [powers for powers in true if not growth.within(powers, given, directions)]
-    excess = [powers for powers in growth.leading(given) if not growth.within(powers, true, directions)]
+    leading = growth.leading(given)
+    excess = [powers for powers in leading if not growth.within(powers, true, directions)]
     wanted = growth.big_o(true)
     if not missing and not excess:
         return Finding(True, f"right: the same growth as {wanted}")
+    lacks = f"{_listed(missing)} {'is' if len(missing) == 1 else 'are'} missing"
+    much = f"{_listed(excess)} {'grows' if len(excess) == 1 else 'grow'} faster than"
     if missing and excess:
-        lacks, much = growth.written(missing[0]), growth.written(excess[0])
-        return Finding(False, f"wrong: {lacks} is missing, and {much} grows faster than the truth")
+        return Finding(False, f"wrong: {lacks}, and {much} the truth")
     if missing:
-        conditions = dict.fromkeys(growth.condition(powers, given) for powers in missing)
-        lacks = ", ".join(growth.written(powers) for powers in missing)
-        more = f"the term {lacks} is missing: in general it is {wanted}"
-        return Finding(False, f"only if {' and '.join(conditions)}", (more,))
-    much = ", ".join(growth.written(powers) for powers in excess)
-    return Finding(False, "an upper bound, but not tight", (f"{much} grows faster than {wanted}",))
+        conditions = growth.conditions(missing, leading, directions)
+        return Finding(False, f"only if {conditions}", (f"{lacks}: in general it is {wanted}",))
+    return Finding(False, "an upper bound, but not tight", (f"{much} {wanted}",))
 
 
-def _diagnosed(exercise: Exercise, given: growth.Terms, ignored: tuple[str, ...]) -> str:
-    directions = growth.ways(set(exercise.letters))
+def _listed(found: Sequence[growth.Powers]) -> str:
+    return " and ".join(map(growth.written, found[:3]))
+
+
+def _diagnosed(
+    exercise: Exercise, given: growth.Terms, ignored: tuple[str, ...], directions: Sequence[growth.Way]
+) -> str:
     for mistake in exercise.mistakes:
         wrong = growth.fixed(growth.terms(exercise.node(mistake.formula)), ignored)
         if growth.included(given, wrong, directions) and growth.included(wrong, given, directions):

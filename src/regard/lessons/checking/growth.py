@@ -6,20 +6,23 @@ X^a. One sum is O of another when that holds along every direction r ≥ 0.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 from itertools import product
+from math import gcd, lcm
 
 from regard.lessons.checking.evaluate import exact
-from regard.lessons.checking.nodes import Name, Node, Num, names
+from regard.lessons.checking.nodes import CONSTANTS, Name, Node, Num, Op, names
 
 MOST = 400  # products in a sum
+ONE = Fraction(1)
 FINE = 5  # directions have whole sides below it
 
 RULE = "a growth is a sum of products of powers and logarithms, such as O(n^2*h + n*log(n))"
 
 Powers = tuple[tuple[str, Fraction], ...]  # sorted; ("log n", 1) is a logarithm
 Terms = dict[Powers, Fraction]
+Way = Mapping[str, int]
 
 
 class TooFastError(ValueError):
@@ -43,7 +46,7 @@ def _terms(node: Node) -> Terms:  # noqa: PLR0911, PLR0912  one line for each si
     if isinstance(node, Num):
         return {(): node.value}
     if isinstance(node, Name):
-        if node.name == "e":
+        if node.name in CONSTANTS:
             return {(): Fraction(1)}
         return {((node.name, Fraction(1)),): Fraction(1)}
     if node.sign == "exp" or (node.sign == "^" and names(node.args[1])):
@@ -52,7 +55,9 @@ def _terms(node: Node) -> Terms:  # noqa: PLR0911, PLR0912  one line for each si
         return {(): Fraction(1)}
     if node.sign == "log":
         return _logarithm(node.args[0])
-    if node.sign in ("min", "mod", "%", "sum", "sin", "cos"):
+    if node.sign == "sum":
+        return _summed(node)
+    if node.sign in ("min", "mod", "%", "prod", "cases", "sin", "cos"):
         raise ValueError(f"a growth is written without {node.sign}: {RULE}")
     args = [terms(arg) for arg in node.args]
     if node.sign in ("floor", "ceil", "abs"):
@@ -74,6 +79,23 @@ def _terms(node: Node) -> Terms:  # noqa: PLR0911, PLR0912  one line for each si
     if node.sign == "^":
         return _power(args[0], _number(node.args[1]))
     raise ValueError(RULE)
+
+
+def _summed(node: Op) -> Terms:
+    """Σ i^p up to a product of letters grows as that to p + 1."""
+    letter, first, last, term = node.args
+    assert isinstance(letter, Name)
+    if names(first) or letter.name in names(last):
+        raise ValueError(f"a growth is written without such a sum: {RULE}")
+    out: Terms = {}
+    for powers, factor in terms(term).items():
+        power = dict(powers).get(letter.name, Fraction(0)) + 1
+        left = tuple(one for one in powers if one[0] != letter.name)
+        if power < 1 or power.denominator != 1 or f"log {letter.name}" in dict(powers):
+            raise ValueError(f"a growth is written without such a sum: {RULE}")
+        for grown, more in _times({left: factor}, _power(leading(terms(last)), power)).items():
+            out[grown] = out.get(grown, Fraction(0)) + more
+    return out
 
 
 def _number(node: Node) -> Fraction:
@@ -127,21 +149,22 @@ def _power(a: Terms, power: Fraction) -> Terms:
     return out
 
 
-def degree(powers: Powers, way: dict[str, int]) -> tuple[Fraction, Fraction]:
+def degree(powers: Powers, way: Way) -> tuple[Fraction, Fraction]:
     """How fast a product grows along a direction: its exponent, and that of its logarithms to break ties."""
     plain = sum((p * way[letter] for letter, p in powers if not letter.startswith("log ")), Fraction(0))
     logs = sum((p for letter, p in powers if letter.startswith("log ") and way[letter[4:]] > 0), Fraction(0))
     return plain, logs
 
 
-def ways(letters: set[str]) -> list[dict[str, int]]:
-    """Directions in which the letters may grow."""
+def ways(letters: Collection[str]) -> list[Way]:
+    """Directions in which the letters may grow; of more letters than six, which nothing asks for, none."""
     order = sorted(letters)
     sides = FINE if len(order) <= 4 else 3
-    return [dict(zip(order, r, strict=True)) for r in product(range(sides), repeat=len(order)) if any(r)]
+    many = product(range(sides), repeat=len(order)) if len(order) <= 6 else ()
+    return [dict(zip(order, r, strict=True)) for r in many if any(r)]
 
 
-def within(powers: Powers, sum_: Terms, directions: list[dict[str, int]]) -> bool:
+def within(powers: Powers, sum_: Terms, directions: Sequence[Way]) -> bool:
     """Whether a product is O of a sum."""
     return all(
         degree(powers, way)
@@ -150,7 +173,7 @@ def within(powers: Powers, sum_: Terms, directions: list[dict[str, int]]) -> boo
     )
 
 
-def included(small: Terms, large: Terms, directions: list[dict[str, int]]) -> bool:
+def included(small: Terms, large: Terms, directions: Sequence[Way]) -> bool:
     """Whether a sum is O of another."""
     return all(within(powers, large, directions) for powers in small)
 
@@ -180,16 +203,55 @@ def big_o(sum_: Terms) -> str:
     return "O(" + " + ".join(written(powers) for powers in leading(sum_)) + ")"
 
 
-def condition(missing: Powers, given: Terms) -> str:
-    """What must hold for a product to be O of a sum that it is not O of: "c = O(h)"."""
-    found = []
-    for other in given:
-        ((ratio, _),) = _times({missing: Fraction(1)}, _raised({other: Fraction(1)}, Fraction(-1))).items()
-        top = tuple((letter, p) for letter, p in ratio if p > 0)
-        bottom = tuple((letter, -p) for letter, p in ratio if p < 0)
-        found.append((sum(abs(p) for _, p in ratio), f"{written(top)} = O({written(bottom)})"))
-    best = min(size for size, _ in found)
-    return " or ".join(text for size, text in found if size == best)
+def conditions(missing: Sequence[Powers], given: Terms, directions: Sequence[Way]) -> str:
+    """What must hold for products to be O of a sum that they are not O of: "c = O(h) or h = O(1)"."""
+    found: list[list[tuple[frozenset[int], str]]] = []  # the directions in which it holds, and in words
+    for powers in missing:
+        ratios = [next(iter(_times({powers: ONE}, _raised({other: ONE}, -ONE)))) for other in given]
+        found.append([(_where(ratio, directions), _bounded(ratio)) for ratio in ratios])
+    allowed = frozenset(range(len(directions))).intersection(*(_union(one) for one in found))
+    kept = [
+        [one for i, one in enumerate(ways) if not _covered(i, [holds & allowed for holds, _ in ways])]
+        for ways in found
+    ]
+    lacking = [frozenset(range(len(directions))) - _union(ways) for ways in kept]
+    needed = [
+        [says for _, says in sorted(ways, key=lambda one: len(one[1]))]
+        for i, ways in enumerate(kept)
+        if not _covered(i, lacking)
+    ]
+    if len(needed) == 1:
+        return " or ".join(needed[0])
+    parts = [[f"({' or '.join(says)})"] if len(says) > 1 else says[0].split(" and ") for says in needed]
+    return " and ".join(dict.fromkeys(one for part in parts for one in part))
+
+
+def _where(ratio: Powers, directions: Sequence[Way]) -> frozenset[int]:
+    return frozenset(
+        i for i, way in enumerate(directions) if degree(ratio, way) <= (Fraction(0), Fraction(0))
+    )
+
+
+def _union(ways: Sequence[tuple[frozenset[int], str]]) -> frozenset[int]:
+    return frozenset().union(*(holds for holds, _ in ways))
+
+
+def _covered(i: int, sets: Sequence[frozenset[int]]) -> bool:
+    """Whether another set holds all of this one; of equal sets, the first counts."""
+    return any(sets[i] < other or (sets[i] == other and j < i) for j, other in enumerate(sets))
+
+
+def _bounded(ratio: Powers) -> str:
+    """That a quotient of products stays bounded: c = O(h)."""
+    top = {letter: p for letter, p in ratio if p > 0}
+    bottom = {letter: -p for letter, p in ratio if p < 0 and letter.removeprefix("log ") not in top}
+    if not bottom:  # each letter is at least 1
+        letters = dict.fromkeys(letter.removeprefix("log ") for letter in top)
+        return " and ".join(f"{letter} = O(1)" for letter in letters)
+    powers = [*top.values(), *bottom.values()]
+    common = Fraction(gcd(*(p.numerator for p in powers)), lcm(*(p.denominator for p in powers)))
+    above, below = (written(tuple((x, p / common) for x, p in one.items())) for one in (top, bottom))
+    return f"{above} = O({below})"
 
 
 def written(powers: Powers) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import NoReturn
 
+from regard.lessons.checking.brackets import cut
 from regard.lessons.checking.spelling import respelled
 
 DEEPEST = 60  # groups inside each other
@@ -30,17 +31,8 @@ SILENT = {
 }  # fmt: skip
 SPACES = {"quad", "qquad", "thinspace", "enspace", "space", ",", ";", ":", "!", " ", ">", "/", "\n", "\t"}
 WITH_DROPPED = {
-    "label",
-    "tag",
-    "hspace",
-    "vspace",
-    "phantom",
-    "hphantom",
-    "vphantom",
-    "color",
-    "eqref",
-    "ref",
-}
+    "label", "tag", "hspace", "vspace", "phantom", "hphantom", "vphantom", "color", "eqref", "ref",
+}  # fmt: skip
 GREEK = {
     "alpha", "beta", "gamma", "delta", "epsilon", "varepsilon", "zeta", "eta", "theta", "iota", "kappa",
     "lambda", "mu", "nu", "xi", "pi", "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega",
@@ -50,7 +42,8 @@ FUNCTIONS = {"min", "max", "log", "ln", "lg", "exp", "sin", "cos", "gcd", "lim",
 SIGNS = {
     "cdot": "*", "times": "*", "ast": "*", "star": "*", "div": "/", "bullet": "*", "lfloor": " floor(",
     "rfloor": ")", "lceil": " ceil(", "rceil": ")", "lbrace": "(", "rbrace": ")", "{": "(", "}": ")",
-    "lbrack": "[", "rbrack": "]", "lvert": "|", "rvert": "|", "vert": "|", "mid": "|", "lVert": "‖",
+    "lbrack": "[", "rbrack": "]", "lvert": "|", "rvert": "|", "vert": "|", "mid": "∣", "partial": "d ",
+    "lVert": "‖",
     "rVert": "‖", "Vert": "‖", "|": "‖", "%": "%", "&": "&", "#": "#", "_": "_", "$": "", "-": "", "(": "",
     ")": "", "[": "", "]": "", "bmod": " mod ", "mod": " mod ", "infty": "∞", "dots": "…", "ldots": "…",
     "cdots": "…", "dotsc": "…", "dotsb": "…", "vdots": "…", "ddots": "…", "le": "≤", "leq": "≤",
@@ -59,7 +52,7 @@ SIGNS = {
     "in": "∈", "implies": "⇒",
     "Rightarrow": "⇒", "Longrightarrow": "⇒", "iff": "⇒", "Leftrightarrow": "⇒", "to": "⇒", "rightarrow": "⇒",
     "longrightarrow": "⇒", "therefore": "⇒", "pm": "±", "propto": "∝", "Theta": " Theta", "Phi": " phi",
-    "varphi": " phi", "top": "⊤", "intercal": "⊤", "mapsto": "⇒", "backslash": "\\", "nmid": "|",
+    "varphi": " phi", "top": "⊤", "intercal": "⊤", "mapsto": "⇒", "backslash": "\\", "nmid": "∤",
     "colon": ":", "langle": "(", "rangle": ")", "*": "*", "^": "^", "+": "+", "=": "=", "<": "<",
     ">": ">", ".": ".",
     "lambda": " lambda", "bigO": " O", "BigO": " O", "Oh": " O", "R": "R", "land": ",", "lor": ",",
@@ -79,7 +72,9 @@ def plain(text: str) -> str:
     >>> plain(r"$\\left\\lfloor n/w \\right\\rfloor \\cdot x_{1}^{2}$")
     'floor( n/w ) * x_1 ^(2)'
     """
-    out = _spaced(_Reader(_spaced(respelled(text))).row(""))
+    text = _spaced(respelled(text))
+    _check_rounding(text)
+    out = _spaced(_Reader(text).row(""))
     if len(out) > LARGEST:
         raise ValueError(f"an answer of more than {LARGEST:,} characters")
     return out
@@ -88,6 +83,16 @@ def plain(text: str) -> str:
 def _spaced(text: str) -> str:
     """With single spaces: a pattern that looks for spaces twice is slow on many of them."""
     return re.sub(r"\s*\n\s*", "\n", re.sub(r"[^\S\n]+", " ", text)).strip()
+
+
+def _check_rounding(text: str) -> None:
+    """Refuse ⌊…⌉, which is neither down nor up."""
+    opened: list[str] = []
+    for side, kind in re.findall(r"\\([lr])(floor|ceil)\b", text):
+        if side == "l":
+            opened.append(kind)
+        elif opened and opened.pop() != kind:
+            raise ValueError("⌊ and ⌉ do not belong together: ⌊…⌋ rounds down, ⌈…⌉ up")
 
 
 class _Reader:
@@ -125,7 +130,7 @@ class _Reader:
             return self.command()
         if re.compile(r"sum\s*_").match(self.text, self.at) and not (out and out[-1][-1:].isalpha()):
             self.at += 3
-            return self._sum()
+            return self._sum("∑")
         self.at += 1
         if sign == "{":
             return self._group(out)
@@ -176,12 +181,16 @@ class _Reader:
             return f" binom({self.piece()},{self.piece()})"
         if name == "sqrt":
             return self._root()
-        if name == "sum":
-            return self._sum()
+        if name in ("sum", "prod"):
+            return self._sum("∑" if name == "sum" else "∏")
         if name in WRAPPERS:
             return " " + self.piece()
         if name in BOXES:
             inner = self.piece()
+            self._blank()
+            if name.endswith("brace") and self.text[self.at : self.at + 1] in ("_", "^"):
+                self.at += 1
+                self.piece()  # what is written below or above it
             return inner if "=" in inner else f"({inner})"
         if name == "textcolor":
             self.piece()
@@ -245,7 +254,7 @@ class _Reader:
         inner = self.piece()
         return f"(({inner})^(1/({root})))" if root else f" sqrt({inner})"
 
-    def _sum(self) -> str:
+    def _sum(self, sign: str) -> str:
         """∑ with its letter and its two ends: ∑(i,1,n), before what is summed."""
         found = {}
         for _ in range(2):
@@ -265,7 +274,7 @@ class _Reader:
         match = re.fullmatch(r"\s*([A-Za-z])\s*=(.+)", found.get("_", ""), re.DOTALL)
         if match is None or "^" not in found:
             self.fail("a sum needs its letter and both ends, as in \\sum_{i=1}^{n} i")
-        return f"∑({match[1]},{match[2]},{found['^']})"
+        return f"{sign}({match[1]},{match[2]},{found['^']})"
 
     def _environment(self, name: str) -> str:
         kind = self.piece().strip().removesuffix("*")
@@ -275,9 +284,22 @@ class _Reader:
             return "[" if name == "begin" else "]"
         if kind in DISPLAYS:
             return " "
-        if kind in ("cases", "dcases", "rcases"):
-            self.fail("cases are not read: give the formula that holds on the domain")
+        if kind in ("cases", "dcases", "rcases") and name == "begin":
+            return self._cases(self.row(f"\\end{{{kind}}}"))
         return self.fail(f"'\\{name}{{{kind[:20]}}}' is no LaTeX that is read here")
+
+    def _cases(self, body: str) -> str:
+        """Rows of a value and its condition as cases(condition, value, …, value otherwise)."""
+        out: list[str] = []
+        for row in (row for row in cut(body, ";") if row.strip()):
+            if len(out) % 2:
+                self.fail("a case needs its condition")
+            value, *conditions = cut(row, r"&|,(?=[^,]*[<>≤≥=])|\b(?:if|for|otherwise|else|sonst)\b")
+            said = re.sub(r"\b(?:if|for|when|where|falls|wenn)\b", "", " ".join(conditions))
+            condition = said.strip(" ,.:\n")
+            plainly = re.fullmatch(r"(?:otherwise|else|sonst|andernfalls|)", condition)
+            out += [value.strip(" ,")] if plainly else [condition, value.strip(" ,")]
+        return f" cases({', '.join(out)})"
 
     def _optional(self) -> None:
         match = re.compile(r"\[[^\]\n]{0,12}\]").match(self.text, self.at)  # \\[2pt]

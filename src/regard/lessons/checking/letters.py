@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from regard.lessons.checking.nodes import Node, in_order, names, renamed
+from regard.lessons.checking.nodes import Name, Node, in_order, put
 
 
 @dataclass(frozen=True)
@@ -34,16 +34,19 @@ class Letters:
         for letter in self.own:
             for form in forms(letter):
                 out[form] = (letter,)
-        for letter, others in self.aliases.items():
+        for letter, others in ((one, self.aliases[one]) for one in self.own if one in self.aliases):
             for form in (form for other in others.split() for form in forms(other)):
-                if form not in self._own_forms:
+                if form not in self.own_forms:
                     out[form] = (*out.get(form, ()), letter)
         for form, meant in list(out.items()):
-            out.setdefault(form[0].swapcase() + form[1:], meant)
+            other = form[0].swapcase() + form[1:]
+            if other not in self.own_forms:
+                out[other] = tuple(dict.fromkeys((*out.get(other, ()), *meant)))
         return out
 
     @cached_property
-    def _own_forms(self) -> frozenset[str]:
+    def own_forms(self) -> frozenset[str]:
+        """The spellings of the letters under their own names."""
         return frozenset(form for letter in self.own for form in forms(letter))
 
     @cached_property
@@ -53,10 +56,10 @@ class Letters:
 
     def settled(self, node: Node) -> tuple[Node, tuple[tuple[str, str], ...]]:
         """The tree in the question's own letters, and which letter of the answer was read as which."""
-        free = names(node)
-        used = [name for name in dict.fromkeys(in_order(node)) if name in free]
-        table = {name: self.spelled[name][0] for name in used if name in self._own_forms}
-        for name in (name for name in used if name not in table):
+        used = in_order(node)
+        table = {name: self.spelled[name][0] for name in used if name in self.own_forms}
+        # One that can mean one letter only goes first: in (T+1)(2N−T), N is n, and T is t.
+        for name in sorted((one for one in used if one not in table), key=lambda one: len(self.spelled[one])):
             meant = self.spelled[name]
             taken = set(table.values())
             letter = next((one for one in meant if one not in taken), None)
@@ -66,8 +69,8 @@ class Letters:
                 other = next(other for other, one in table.items() if one == meant[0])
                 raise ValueError(f"{other!r} and {name!r} would both be {meant[0]}: use one of them")
             table[name] = letter
-        read = tuple((name, letter) for name, letter in table.items() if name not in self._own_forms)
-        return renamed(node, table), read
+        read = tuple((name, letter) for name, letter in table.items() if name not in self.own_forms)
+        return put(node, {name: Name(letter) for name, letter in table.items()}), read
 
 
 def forms(letter: str) -> tuple[str, ...]:

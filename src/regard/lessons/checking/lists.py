@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from fractions import Fraction
+from operator import eq
 from typing import ClassVar
 
 from regard.lessons.checking.brackets import bare, cut, outer
@@ -13,6 +14,7 @@ from regard.lessons.checking.evaluate import exact
 from regard.lessons.checking.exercise import Question
 from regard.lessons.checking.expression import Num, Op, Written, parse_plain
 from regard.lessons.checking.expression import shown as quoted
+from regard.lessons.checking.letters import Letters
 from regard.lessons.checking.verdict import Finding
 
 MOST = 64  # entries
@@ -30,7 +32,7 @@ class ListQuestion(Question):
         """The entries of a plain text, row by row."""
         raise NotImplementedError
 
-    def read(self, text: str, written: str) -> Written:
+    def read(self, text: str, written: str, letters: Letters | None = None) -> Written:
         """A plain text as a list of rows of numbers."""
         rows = self.rows(bare(WORDS.sub("", text).strip()))
         if not 0 < sum(map(len, rows)) <= MOST:
@@ -52,7 +54,10 @@ class ListQuestion(Question):
         return self.read(formula, formula).node
 
     def _difference(self, answer: Written) -> str:
-        given, true = _values(answer), _values(self.read(self.formula, self.formula))
+        given = _values(answer)
+        # Of the right answers, the one that it comes closest to: channels may stand first or last.
+        right = [_values(self.read(one, one)) for one in (self.formula, *(a.formula for a in self.accepted))]
+        true = max(right, key=lambda rows: sum(map(eq, _flat(rows), _flat(given))))
         if [len(row) for row in given] != [len(row) for row in true]:
             return f"{self.size(true)} is asked for, this is {self.size(given)}"
         if sorted(map(str, _flat(given))) == sorted(map(str, _flat(true))):
@@ -81,6 +86,8 @@ class ShapeExercise(ListQuestion):
     def rows(self, text: str) -> list[list[str]]:
         """One row: the sides; a batch in front is left out."""
         text = bare(re.sub(r"^\s*(?:mathbb)?R\s*\^\s*", "", text))
+        if re.fullmatch(r"[\d\s,x×*()\[\]]+", text):
+            text = re.sub(r"[()\[\]]", "", text)  # 32 x (3x5x5)
         parts = cut(text, r"\s*(?:[,*x×X@;]|\bby\b)\s*") if re.search("[,*xX@;]|by", text) else text.split()
         parts = [part.strip() for part in parts if part.strip()]
         sides = cut(self.formula.strip("()"), ",")
@@ -103,7 +110,7 @@ class MatrixExercise(ListQuestion):
 
     kind: ClassVar[str] = "matrix"
 
-    def read(self, text: str, written: str) -> Written:
+    def read(self, text: str, written: str, letters: Letters | None = None) -> Written:
         """A plain text as rows of numbers; a number in front of a matrix multiplies all of them."""
         scaled = re.fullmatch(r"([^\[\];&]*[^\s\[\];&*,])\s*\*?\s*(\[.*\])", text.strip(), re.DOTALL)
         if scaled is None or WORDS.match(text):
@@ -121,7 +128,8 @@ class MatrixExercise(ListQuestion):
             bracketed = len(parts) > 1 and all(
                 part[:1] in ("[", "(") and bare(part) != part for part in parts
             )
-            rows = [bare(part) for part in parts] if bracketed else [text]
+            spaced = len(parts) > 1 and all(re.fullmatch(r"\S+(?:\s+\S+)+", part) for part in parts)
+            rows = [bare(part) for part in parts] if bracketed or spaced else [text]
         cells = [
             cut(row, r"[,&]") if re.search("[,&]", outer(row)) else row.split() for row in rows if row.strip()
         ]

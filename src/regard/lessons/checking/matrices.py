@@ -19,6 +19,7 @@ from regard.lessons.checking.exercise import Question
 from regard.lessons.checking.expression import Name, Node, Num, Op, Written, parse
 from regard.lessons.checking.letters import Letters
 from regard.lessons.checking.nodes import signs
+from regard.lessons.checking.tokens import RELATIONS
 from regard.lessons.checking.verdict import Finding
 from regard.lessons.checking.words import FUNCTIONS
 
@@ -26,7 +27,7 @@ DRAWS = 4
 BITS = 4_000  # of an entry
 MOST_POWER = 8
 
-NUMBERS_ONLY = {*FUNCTIONS, "%", "/", "sum"}
+NUMBERS_ONLY = {*FUNCTIONS, *RELATIONS, "%", "/", "sum", "prod", "and", "nothing"}
 
 Matrix = tuple[tuple[Fraction, ...], ...]
 Value = Fraction | Matrix
@@ -74,7 +75,7 @@ class ProductExercise(Question):
             return self._without(answer.node)
         mistake = next((m.says for m in self.mistakes if given == self._values(self._node(m.formula))), "")
         more = explained(mistake) if mistake else self._first_difference(answer.node)
-        return Finding(False, "wrong: it is another function of the inputs", (more,), mistake)
+        return Finding(False, "wrong: it is another function of the inputs", (more,) if more else (), mistake)
 
     def _without(self, node: Node) -> Finding:
         """Of an answer that lacks the unknown function."""
@@ -104,7 +105,8 @@ class ProductExercise(Question):
         for letter in inputs:
             if all(value(node, d) == value(true, d) for d in (self._draw(s, letter) for s in range(DRAWS))):
                 return f"only the term with {letter} is wrong"
-        return "more than one term is wrong"
+        alone = isinstance(node, Op) and node.sign == self.unknown and self.unknown not in signs(node.args[0])
+        return "more than one term is wrong" if alone else ""
 
     def as_dict(self) -> dict[str, Any]:
         """The question, without its answer."""

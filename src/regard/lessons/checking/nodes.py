@@ -6,6 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+CONSTANTS = {"e", "pi"}
+BINDERS = {"sum", "prod"}  # of a letter, its first and last value, and a term
+
 
 @dataclass(frozen=True)
 class Num:
@@ -16,14 +19,17 @@ class Num:
 
 @dataclass(frozen=True)
 class Name:
-    """A letter of the question, or e."""
+    """A letter of the question, or a constant."""
 
     name: str
 
 
 @dataclass(frozen=True)
 class Op:
-    """A sign or a function with its arguments; a sum has its letter, first, last and term."""
+    """A sign or a function with its arguments.
+
+    `cases` has a condition, its value, and what holds else; a comparison is 1 or 0.
+    """
 
     sign: str
     args: tuple[Node, ...]
@@ -34,46 +40,36 @@ Node = Num | Name | Op
 
 def names(node: Node) -> set[str]:
     """The letters that occur; those that a sum binds do not count."""
-    if isinstance(node, Op):
-        found = set().union(*(names(arg) for arg in node.args))
-        return found if node.sign != "sum" else (found - names(node.args[0])) | names(_ends(node))
-    return {node.name} if isinstance(node, Name) and node.name != "e" else set()
+    return {name for name in _free(node) if name not in CONSTANTS}
 
 
-def _ends(node: Op) -> Op:
-    return Op("ends", node.args[1:3])
-
-
-def in_order(node: Node) -> Iterator[str]:
-    """Every letter that occurs, from left to right, bound ones too."""
-    if isinstance(node, Op):
-        for arg in node.args:
-            yield from in_order(arg)
-    elif isinstance(node, Name):
-        yield node.name
-
-
-def renamed(node: Node, table: Mapping[str, str]) -> Node:
-    """The same tree with other letters."""
+def _free(node: Node) -> Iterator[str]:
     if isinstance(node, Name):
-        return Name(table.get(node.name, node.name))
+        yield node.name
+    elif isinstance(node, Op) and node.sign in BINDERS:
+        letter, first, last, term = node.args
+        yield from (*_free(first), *_free(last), *(one for one in _free(term) if Name(one) != letter))
+    elif isinstance(node, Op):
+        for arg in node.args:
+            yield from _free(arg)
+
+
+def in_order(node: Node) -> list[str]:
+    """The letters that occur, each once, as they come from left to right."""
+    return [name for name in dict.fromkeys(_free(node)) if name not in CONSTANTS]
+
+
+def put(node: Node, table: Mapping[str, Node]) -> Node:
+    """The tree with other trees in place of letters."""
+    if isinstance(node, Name):
+        return table.get(node.name, node)
     if isinstance(node, Num):
         return node
-    if node.sign == "sum":
+    if node.sign in BINDERS:
         letter, first, last, term = node.args
         inside = {name: other for name, other in table.items() if Name(name) != letter}
-        ends = (renamed(first, table), renamed(last, table))
-        return Op("sum", (letter, *ends, renamed(term, inside)))
-    return Op(node.sign, tuple(renamed(arg, table) for arg in node.args))
-
-
-def put(node: Node, letter: str, value: Fraction) -> Node:
-    """The tree with a number in place of a letter."""
-    if isinstance(node, Name):
-        return Num(value) if node.name == letter else node
-    if isinstance(node, Num) or (node.sign == "sum" and node.args[0] == Name(letter)):
-        return node
-    return Op(node.sign, tuple(put(arg, letter, value) for arg in node.args))
+        return Op(node.sign, (letter, put(first, table), put(last, table), put(term, inside)))
+    return Op(node.sign, tuple(put(arg, table) for arg in node.args))
 
 
 def signs(node: Node) -> set[str]:

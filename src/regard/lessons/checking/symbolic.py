@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import comb
 from typing import Any
 
-from regard.lessons.checking.nodes import Name, Node, Num, Op, names
+from regard.lessons.checking.nodes import CONSTANTS, Name, Node, Num, Op, names
 
 MOST_TERMS = 3_000  # of a polynomial that is multiplied out
 PLAIN = {"+", "-", "*", "/", "^", "neg"}
@@ -23,7 +23,7 @@ def to_sympy(node: Node) -> Any:
     if isinstance(node, Num):
         return sympy.Rational(node.value.numerator, node.value.denominator)
     if isinstance(node, Name):
-        return sympy.E if node.name == "e" else sympy.Symbol(node.name)
+        return {"e": sympy.E, "pi": sympy.pi}.get(node.name, sympy.Symbol(node.name))
     args = [to_sympy(arg) for arg in node.args]
     build: dict[str, Any] = {
         "+": sympy.Add, "*": sympy.Mul, "^": sympy.Pow, "min": sympy.Min, "max": sympy.Max, "mod": sympy.Mod,
@@ -39,7 +39,7 @@ def degree(node: Node) -> int | None:
     if isinstance(node, Num):
         return 0
     if isinstance(node, Name):
-        return None if node.name == "e" else 1
+        return None if node.name in CONSTANTS else 1
     if node.sign not in PLAIN:
         return None
     if node.sign == "^":

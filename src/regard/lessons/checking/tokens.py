@@ -8,23 +8,26 @@ from fractions import Fraction
 from typing import NoReturn
 
 from regard.lessons.checking.letters import Letters
+from regard.lessons.checking.nodes import CONSTANTS
 from regard.lessons.checking.words import COMBINATIONS, FUNCTIONS, GROWTHS, INFIX, SAME, pieces, unknown
 
 DIGITS = 30
+RELATIONS = "<>≤≥≠="
 STRANGE = {
     "…": "dots leave something out: write the sum in closed form, or as \\sum_{i=1}^{n}",
     "±": "± gives two answers: choose one",
     "∞": "∞ is no number",
     "⊤": "transposes are not read here",
+    "=": "'=' has no meaning here",
     "&": "'&' has no meaning here: one formula is asked for",
     ";": "';' has no meaning here: one formula is asked for",
 }
 
-NUMBER = re.compile(r"(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d{1,2}(?![A-Za-z0-9_]))?")
+NUMBER = re.compile(r"(?:\d+\.(?=\s*(?:[,\]]|$))|\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d{1,2}(?![A-Za-z0-9_]))?")
 GROUPED = re.compile(r"\d{1,3}(?:([,'\s_])\d{3}(?:\1\d{3})*)(?![\d.])|\d{1,3}(?:\.\d{3}){2,}(?![\d.])")
 DECIMAL_COMMA = re.compile(r"(\d+),(\d+)(?![\d,])")
 RUN = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
-SIGN = re.compile(r"\*\*|//|[-+*/^%(),|‖∑\[\]]")
+SIGN = re.compile(r"\*\*|//|[-+*/^%(),|‖∑∏\[\]<>≤≥≠=]")
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,7 @@ class Tokens:
         self.text, self.letters = text, letters
         self.at = 0
         self.bound: list[str] = []  # letters of sums around this place
+        self.brackets = 0  # around this place
         self.arguments = 0  # brackets around this place in which a comma parts arguments
         self.waiting: list[Token] = []
         self.token = Token("end", "")
@@ -94,7 +98,7 @@ class Tokens:
             self.token, *self.waiting = self._words(run[0].rstrip("_") if indexed else run[0], indexed)
             return
         sign = SIGN.match(self.text, self.at)
-        if sign is None:
+        if sign is None or (sign[0] in RELATIONS and not self.brackets):
             strange = self.text[self.at]
             self.fail(STRANGE.get(strange, f"{strange!r} has no meaning here"))
         self.at = sign.end()
@@ -102,13 +106,14 @@ class Tokens:
 
     def _words(self, run: str, indexed: bool = False) -> list[Token]:
         """The pieces of a run of letters; of an indexed one, the last names a family: x of x_[i+1]."""
-        words = {*FUNCTIONS, *SAME, *INFIX, *GROWTHS, *COMBINATIONS, *self.letters.functions, "e"}
+        words = {*FUNCTIONS, *SAME, *INFIX, *GROWTHS, *COMBINATIONS, *self.letters.functions, *CONSTANTS}
         low = {word for word in (run.lower(),) if word in FUNCTIONS or word in SAME or word in INFIX}
         families = self.letters.families
         own = {*self.letters.spelled, *self.bound, *(f"{x}_{i}" for x in families for i in self.bound)}
         if indexed:
             own |= families
-        found = [run] if low and run not in own else pieces(run, own, words)
+        alone = (low or run in CONSTANTS) and run not in own
+        found = [run] if alone else pieces(run, own, words)
         if found is None:
             self.fail(unknown(run, self.letters.own, self.text))
         out = []
@@ -116,7 +121,7 @@ class Tokens:
             if piece.isdigit():
                 out.append(Token("number", piece, Fraction(piece)))
             else:
-                name = piece in own or (piece == "e" and piece not in self.letters.functions)
+                name = piece in own or (piece in CONSTANTS and piece not in self.letters.functions)
                 out.append(Token("name" if name else "word", piece))
         if indexed:
             if not self.bound or found[-1] not in families:

@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import reduce
 
 from regard.lessons.checking.evaluate import exact
-from regard.lessons.checking.nodes import Name, Node, Op, names, put
+from regard.lessons.checking.nodes import Name, Node, Num, Op, names, put
 
 MOST = 30  # terms
 
@@ -25,7 +25,7 @@ def unrolled(letter: str, ends: tuple[Node, Node], term: Node, known: Collection
         raise ValueError("a sum over numbered letters needs numbers for its ends") from None
     if not 0 <= end - begin < MOST:
         raise ValueError(f"a sum over numbered letters has from 1 to {MOST} terms")
-    terms = [_numbered(put(term, letter, Fraction(i)), known) for i in range(begin, end + 1)]
+    terms = [_numbered(put(term, {letter: Num(Fraction(i))}), known) for i in range(begin, end + 1)]
     return reduce(lambda a, b: Op("+", (a, b)), terms)
 
 

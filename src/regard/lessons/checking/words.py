@@ -8,11 +8,11 @@ from difflib import get_close_matches
 
 FUNCTIONS = {  # how many arguments; 0 is two or more
     "min": 0, "max": 0, "mod": 2, "div": 2, "floor": 1, "ceil": 1, "abs": 1, "sqrt": 1, "exp": 1, "log": 1,
-    "log2": 1, "log10": 1, "sin": 1, "cos": 1, "binom": 2, "pow": 2,
+    "log2": 1, "log10": 1, "sin": 1, "cos": 1, "binom": 2, "pow": 2, "cases": 0,
 }  # fmt: skip
 SAME = {
     "ln": "log", "lg": "log", "ceiling": "ceil", "int": "floor", "trunc": "floor", "choose": "binom",
-    "comb": "binom", "root": "sqrt", "log_2": "log2", "log_10": "log10", "wurzel": "sqrt",
+    "comb": "binom", "root": "sqrt", "log_2": "log2", "log_10": "log10", "log_e": "log", "wurzel": "sqrt",
 }  # fmt: skip
 GROWTHS = {"O": "O", "Theta": "O", "theta": "O", "Omega": "Omega", "omega": "Omega", "o": "o"}
 COMBINATIONS = {"C", "nCr"}  # of two arguments, where they are no letters
@@ -58,7 +58,7 @@ def unknown(run: str, letters: Collection[str], text: str) -> str:
     number = re.fullmatch(r"([A-Za-z])(\d)", run)
     if number is not None and number[1] in letters:
         return f"{rule}; write {number[1]}^{number[2]} or {number[2]}{number[1]}"
-    near = get_close_matches(run.lower(), [*FUNCTIONS, *SAME], n=1, cutoff=0.75)
+    near = get_close_matches(run.lower(), [*FUNCTIONS, *SAME], n=1, cutoff=0.76)
     if near and run.lower() not in FUNCTIONS:
         return f"{rule}; did you mean {near[0]}?"
     known = {*FUNCTIONS, *SAME, *INFIX, *map(str.lower, GROWTHS), *letters}

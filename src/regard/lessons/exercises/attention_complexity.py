@@ -1,13 +1,14 @@
 """Questions on what an attention layer costs."""
 
 from regard.cost import AttentionShape, price
-from regard.lessons.checking.exercise import Domain, Exercise, Mistake, growth_domain
+from regard.lessons.checking.exercise import Domain, Exercise, Mistake, growth_domain, spelled
 from regard.lessons.exercises.spellings import LENGTH, WIDTH
 
 SIZES = Domain("n, d ≥ 1", {"n": range(1, 20), "d": range(1, 20)})
 LETTERS = {"n": LENGTH, "d": WIDTH}
 
-EXERCISES = (
+EXERCISES = spelled(
+    LETTERS,
     Exercise(
         name="multiplies",
         asks=(
@@ -17,7 +18,6 @@ EXERCISES = (
         formula="4n d^2 + 2n^2 d",
         domain=SIZES,
         count=lambda n, d: int(price(AttentionShape(width=d), tokens=n).macs),
-        aliases=LETTERS,
         mistakes=(
             Mistake("forgetting one projection, the one of the output", "3n d^2 + 2n^2 d"),
             Mistake("counting one of the two products over pairs", "4n d^2 + n^2 d"),
@@ -28,6 +28,8 @@ EXERCISES = (
             Mistake("counting parameters in place of multiplies", "4d^2"),
             Mistake("counting scores and not the d multiplies in each", "4n d^2 + 2n^2"),
             Mistake("counting one projection", "n d^2 + 2n^2 d"),
+            Mistake("scaling the scores too, one multiply each, which was left out", "4n d^2 + 2n^2 d + n^2"),
+            Mistake("counting causal pairs only", "4n d^2 + n(n+1) d"),
         ),
     ),
     Exercise(
@@ -35,7 +37,6 @@ EXERCISES = (
         asks="How many multiplies do the scores QKᵀ alone take?",
         formula="n^2 d",
         domain=SIZES,
-        aliases=LETTERS,
         mistakes=(
             Mistake("counting scores and not the d multiplies in each", "n^2"),
             Mistake("counting a projection", "n d^2"),
@@ -50,7 +51,6 @@ EXERCISES = (
         formula="d^2 n + n^2 d",
         domain=growth_domain("n", "d"),
         growth=True,
-        aliases=LETTERS,
         mistakes=(
             Mistake("counting the pairs and forgetting the projections", "n^2 d"),
             Mistake("counting the projections and forgetting the pairs", "n d^2"),
@@ -60,17 +60,16 @@ EXERCISES = (
     ),
     Exercise(
         name="crossing",
-        asks="At which n do pairs and projections take equally many multiplies?",
+        asks="At which n do the products over pairs take as many multiplies as the four projections?",
         formula="2d",
         domain=Domain("d ≥ 1", {"d": range(1, 40)}),
         left=("n", "T", "N", "L"),
         solves="n",
-        aliases={"d": "D C k h d_model"},
         mistakes=(
             Mistake("comparing n²d with nd²: there are two of the one and four of the other", "d"),
             Mistake("counting one product over pairs: there are two", "4d"),
             Mistake("turning the fraction over", "d/2"),
-            Mistake("forgetting the projection of the output", "3d/2"),
+            Mistake("counting three projections, as the sheet does: W_O is the fourth", "3d/2"),
             Mistake("leaving a d in: it cancels", "2d^2"),
         ),
     ),

@@ -1,19 +1,19 @@
 """Questions on how many dot products a pattern needs; wrong patterns are counted as the right ones are."""
 
-from regard.lessons.checking.exercise import Domain, Exercise, Mistake
+from regard.lessons.checking.exercise import Domain, Exercise, Mistake, spelled
 from regard.lessons.exercises.spellings import LENGTH
 from regard.pattern import Blocks, Causal, Full, Neighbourhood, Strided, Windowed
 
 ITSELF = Strided(back=0)
 
-EXERCISES = (
+EXERCISES = spelled(
+    {"n": LENGTH, "t": "k w s b", "w": "k t b s"},
     Exercise(
         name="autoregressive",
         asks="How many dot products does autoregressive attention need on n tokens?",
         formula="n(n+1)/2",
         domain=Domain("n ≥ 1", {"n": range(1, 61)}),
         count=Causal().pairs,
-        aliases={"n": LENGTH},
         mistakes=(
             Mistake("counting all pairs, those in the future too", count=Full().pairs),
             Mistake(
@@ -33,7 +33,6 @@ EXERCISES = (
         domain=Domain("n ≥ t", {"n": range(1, 31), "t": range(16)}, lambda at: at["n"] >= at["t"]),
         count=lambda n, t: Strided(back=t).pairs(n),
         outside="for n < t every token sees all before it: n(n+1)/2",
-        aliases={"n": LENGTH, "t": "k w s b"},
         mistakes=(
             Mistake("giving every row t + 1 marks: the first t rows have fewer", "n(t+1)"),
             Mistake(
@@ -46,6 +45,7 @@ EXERCISES = (
                 "looking t tokens ahead as well as back: the window is not causal",
                 count=lambda n, t: Neighbourhood(rows=1, cols=n, reach=t).pairs(n),
             ),
+            Mistake("looking t tokens ahead as well as back, at both ends too", "n(2t+1)"),
             Mistake("counting autoregressive attention, whatever t is", count=lambda n, t: Causal().pairs(n)),
             Mistake("leaving out the first t rows", "(n-t)(t+1)"),
             Mistake(
@@ -62,9 +62,9 @@ EXERCISES = (
         domain=Domain(
             "w divides n", {"n": range(1, 41), "w": range(1, 13)}, lambda at: at["n"] % at["w"] == 0
         ),
-        count=lambda n, w: Windowed(size=w).pairs(n),
+        # As Windowed(size=w).pairs(n), which takes long for so many points.
+        count=lambda n, w: sum(i % w + 1 for i in range(n)),
         outside="with r = n mod w tokens left over: ⌊n/w⌋·w(w+1)/2 + r(r+1)/2",
-        aliases={"n": LENGTH, "w": "k t b s"},
         mistakes=(
             Mistake(
                 "counting full squares of w×w: inside its window a token sees itself and those before it",

@@ -3,7 +3,7 @@
 from functools import cache
 
 from regard.cost import Cost, GridRNNShape, price
-from regard.lessons.checking.exercise import Domain, Exercise, Mistake, growth_domain
+from regard.lessons.checking.exercise import Domain, Exercise, Mistake, growth_domain, spelled
 
 SIZES = Domain("n, h, c ≥ 1", {"n": range(1, 9), "h": range(1, 8), "c": range(1, 6)})
 LETTERS = {"n": "N T m", "h": "H d_h d D k K", "c": "C d D m C_in c_in d_in d_x"}
@@ -15,7 +15,8 @@ def cost(n: int, h: int, c: int) -> Cost:
     return price(GridRNNShape(channels=c, hidden=h), image=(n, n))
 
 
-EXERCISES = (
+EXERCISES = spelled(
+    LETTERS,
     Exercise(
         name="parameters",
         asks=(
@@ -24,10 +25,11 @@ EXERCISES = (
         formula="2h^2 + h c",
         domain=Domain("h, c ≥ 1", {"h": range(1, 12), "c": range(1, 12), "n": range(1, 5)}),
         count=lambda n, h, c: int(cost(n, h, c).parameters),
-        aliases=LETTERS,
         mistakes=(
             Mistake("counting one matrix for the states: left and top have one each", "h^2 + h c"),
             Mistake("counting biases", "2h^2 + h c + h"),
+            Mistake("counting biases, one for each of the two states", "2h^2 + h c + 2h"),
+            Mistake("counting biases, one for each of the three matrices", "2h^2 + h c + 3h"),
             Mistake(
                 "counting operations: sheets call them parameters at times, but all cells share the weights",
                 "n^2 h c + (2n^2 - 2n) h^2",
@@ -46,7 +48,6 @@ EXERCISES = (
         formula="n^2 h c + (2n^2 - 2n) h^2",
         domain=SIZES,
         count=lambda n, h, c: int(cost(n, h, c).multiplies),
-        aliases=LETTERS,
         mistakes=(
             Mistake(
                 "giving every cell both neighbours: the first row and column lack one", "n^2(h c + 2h^2)"
@@ -66,7 +67,6 @@ EXERCISES = (
         formula="n^2 h (c - 1) + (2n^2 - 2n) h^2",
         domain=SIZES,
         count=lambda n, h, c: int(cost(n, h, c).adds),
-        aliases=LETTERS,
         mistakes=(
             Mistake("counting as many adds as multiplies: k terms take k − 1", "n^2 h c + (2n^2 - 2n) h^2"),
             Mistake(
@@ -76,6 +76,7 @@ EXERCISES = (
             Mistake(
                 "giving every cell both neighbours: the first row and column lack one", "n^2 h (c + 2h - 1)"
             ),
+            Mistake("giving every cell both neighbours, and as many adds as multiplies", "n^2 h (2h + c)"),
             Mistake("counting multiplies too", count=lambda n, h, c: int(cost(n, h, c).flops)),
             Mistake("adding a bias", "n^2 h c + (2n^2 - 2n) h^2 + n^2 h"),
         ),
@@ -86,9 +87,12 @@ EXERCISES = (
         formula="n^2 h (2c - 1) + 2(2n^2 - 2n) h^2",
         domain=SIZES,
         count=lambda n, h, c: int(cost(n, h, c).flops),
-        aliases=LETTERS,
         mistakes=(
             Mistake("doubling the multiplies: k terms take k − 1 adds", "2n^2 h c + 2(2n^2 - 2n) h^2"),
+            Mistake("doubling the multiplies of cells that all have both neighbours", "2n^2 (2h^2 + h c)"),
+            Mistake(
+                "giving cells of the first row and column no neighbour at all", "n^2 h (2c-1) + 4(n-1)^2 h^2"
+            ),
             Mistake("counting multiplies only", count=lambda n, h, c: int(cost(n, h, c).multiplies)),
             Mistake("counting adds only", count=lambda n, h, c: int(cost(n, h, c).adds)),
             Mistake(
@@ -108,7 +112,6 @@ EXERCISES = (
         formula="2n - 1",
         domain=Domain("n ≥ 1", {"n": range(1, 40)}),
         count=lambda n: int(price(GridRNNShape(channels=2, hidden=2), image=(n, n)).depth),
-        aliases={"n": "N T m"},
         mistakes=(
             Mistake("taking cell after cell: those of one anti-diagonal do not wait for each other", "n^2"),
             Mistake("counting the corner twice", "2n"),
@@ -122,7 +125,6 @@ EXERCISES = (
         formula="h^2 n^2 + h c n^2",
         domain=growth_domain("n", "h", "c"),
         growth=True,
-        aliases=LETTERS,
         mistakes=(
             Mistake("counting parameters, which all cells share: each of n² cells uses them", "h^2 + h c"),
             Mistake("counting n cells: an n×n image has n²", "n h^2 + n h c"),

@@ -1,13 +1,15 @@
 """Questions on what several heads share and what each has of its own."""
 
-from regard.lessons.checking.exercise import Domain, Exercise, Mistake, growth_domain
+from regard.lessons.checking.exercise import Domain, Exercise, Mistake, growth_domain, spelled
 from regard.lessons.exercises.spellings import LENGTH
 
 DIVIDES = "H divides d"
 WIDTH = "D C k d_model"
 HEADS = "h A a"
+HEAD_WIDTH = dict.fromkeys(("d_h", "d_k", "d_v", "d_head"), "d/H")
 
-EXERCISES = (
+EXERCISES = spelled(
+    {"n": LENGTH, "d": WIDTH, "H": HEADS},
     Exercise(
         name="parameters",
         asks=(
@@ -17,7 +19,7 @@ EXERCISES = (
         formula="4d^2",
         domain=Domain(DIVIDES, {"d": range(1, 33), "H": range(1, 9)}, lambda at: at["d"] % at["H"] == 0),
         outside="heads of width d/H do not exist",
-        aliases={"d": WIDTH, "H": HEADS},
+        also=HEAD_WIDTH,
         mistakes=(
             Mistake("forgetting W_O", "3d^2"),
             Mistake("counting one head", "4d^2/H"),
@@ -32,7 +34,6 @@ EXERCISES = (
         asks="How many scores do H heads compute on n tokens, without a mask?",
         formula="H n^2",
         domain=Domain("n, H ≥ 1", {"n": range(1, 20), "H": range(1, 9)}),
-        aliases={"n": LENGTH, "H": HEADS},
         mistakes=(
             Mistake("counting one head: each has a map of its own", "n^2"),
             Mistake("splitting the map among the heads: it is the width that is split", "n^2/H"),
@@ -54,13 +55,14 @@ EXERCISES = (
             lambda at: at["d"] % at["H"] == 0,
         ),
         outside="heads of width d/H do not exist",
-        aliases={"n": LENGTH, "d": WIDTH, "H": HEADS},
+        also=HEAD_WIDTH,
         mistakes=(
             Mistake("giving every head the full width", "2H n^2 d"),
             Mistake("counting one head", "2n^2 d/H"),
             Mistake("counting the scores only", "n^2 d"),
             Mistake("counting scores and not the multiplies in each", "2H n^2"),
             Mistake("counting causal pairs only", "n(n+1) d"),
+            Mistake("counting the projections too", "2n^2 d + 4n d^2"),
         ),
     ),
     Exercise(
@@ -70,9 +72,9 @@ EXERCISES = (
             " width d?"
         ),
         formula="n*d^2 + n^2*d",
-        domain=growth_domain("n", "d", "H"),
+        domain=growth_domain("n", "d", "H", below="Hd"),
         growth=True,
-        aliases={"n": LENGTH, "d": WIDTH, "H": HEADS},
+        also=HEAD_WIDTH,
         mistakes=(
             Mistake("giving every head the full width", "H n d^2 + H n^2 d"),
             Mistake("forgetting the projections", "n^2 d"),

@@ -1,6 +1,6 @@
 """Questions on masks, targets and padding."""
 
-from regard.lessons.checking.exercise import Domain, Exercise, Mistake
+from regard.lessons.checking.exercise import Domain, Exercise, Mistake, spelled
 from regard.lessons.exercises.spellings import LENGTH
 from regard.pattern import Causal
 
@@ -9,16 +9,16 @@ BATCH = Domain(
     {"B": range(1, 7), "T": range(1, 9), "m": range(1, 30)},
     lambda at: at["B"] <= at["m"] <= at["B"] * at["T"],
 )
-LETTERS = {"B": "N b", "T": "n L", "m": "M"}
+LETTERS = {"B": "N b", "T": "n L", "m": "M", "n": LENGTH, "V": "n N K k C"}
 
-EXERCISES = (
+EXERCISES = spelled(
+    LETTERS,
     Exercise(
         name="targets",
         asks="A line has n tokens, <START> included. How many targets has it?",
         formula="n-1",
         domain=Domain("n ≥ 2", {"n": range(1, 60)}, lambda at: at["n"] >= 2),
         outside="a line of <START> alone has nothing to predict",
-        aliases={"n": LENGTH},
         mistakes=(
             Mistake("giving every token a target: behind the last one nothing follows", "n"),
             Mistake("taking one off at both ends", "n-2"),
@@ -32,7 +32,6 @@ EXERCISES = (
         formula="B T - m",
         domain=BATCH,
         outside="so many tokens do not fit",
-        aliases=LETTERS,
         mistakes=(
             Mistake("counting the cells that are real", "m"),
             Mistake("counting all cells", "B T"),
@@ -50,7 +49,6 @@ EXERCISES = (
         formula="m - B",
         domain=BATCH,
         outside="so many tokens do not fit, or a line is empty",
-        aliases=LETTERS,
         mistakes=(
             Mistake("forgetting the shift: the first token of each line is no target", "m"),
             Mistake("counting padding as targets", "B T - B"),
@@ -65,7 +63,6 @@ EXERCISES = (
         formula="n(n-1)/2",
         domain=Domain("n ≥ 1", {"n": range(1, 50)}),
         count=(~Causal()).pairs,
-        aliases={"n": LENGTH},
         mistakes=(
             Mistake("counting those that stay", count=lambda n: Causal().pairs(n)),
             Mistake("taking half of the square, which cuts the diagonal in half too", "n^2/2"),
@@ -82,11 +79,11 @@ EXERCISES = (
         ),
         formula="log(V)",
         domain=Domain("V ≥ 2", {"V": range(2, 40)}),
-        aliases={"V": "n N K k C"},
         mistakes=(
             Mistake("giving the probability", "1/V"),
             Mistake("forgetting the minus in front of the logarithm", "-log(V)"),
             Mistake("taking the logarithm to base 2", "log2(V)"),
+            Mistake("taking the logarithm to base 10", "log10(V)"),
             Mistake("giving the perplexity", "V"),
             Mistake("summing over all V tokens: only the target counts", "V*log(V)"),
         ),

@@ -2,16 +2,16 @@
 
 from fractions import Fraction
 
-from regard.lessons.checking.exercise import Domain, Exercise, Mistake
+from regard.lessons.checking.exercise import Domain, Exercise, Mistake, spelled
 from regard.lessons.exercises.spellings import LENGTH, WIDTH
 
-EXERCISES = (
+EXERCISES = spelled(
+    {"n": LENGTH, "d": WIDTH},
     Exercise(
         name="scaled",
         asks="Positions 1 … n are divided by n. How far apart are the codes of two neighbours?",
         formula="1/n",
         domain=Domain("n ≥ 1", {"n": range(1, 60)}),
-        aliases={"n": LENGTH},
         mistakes=(
             Mistake("taking positions that are not divided", "1"),
             Mistake("dividing by the number of gaps: it was divided by n", "1/(n-1)"),
@@ -25,7 +25,6 @@ EXERCISES = (
         asks="How many parameters has a learned table for n positions of width d?",
         formula="n d",
         domain=Domain("n, d ≥ 1", {"n": range(1, 25), "d": range(1, 25)}),
-        aliases={"n": LENGTH, "d": WIDTH},
         mistakes=(
             Mistake("adding where each position has d numbers of its own", "n + d"),
             Mistake("counting one number for each position", "n"),
@@ -46,7 +45,7 @@ EXERCISES = (
             "any t, k, ω",
             {"omega": tuple(Fraction(i, 3) for i in range(1, 5)), "k": range(5), "t": range(5)},
         ),
-        aliases={"omega": "w W", "k": "d m", "t": "p i s"},
+        aliases={"omega": "w W theta f", "k": "d m", "t": "p i s"},
         mistakes=(
             Mistake("taking a minus where the product has a plus", "cos(omega*(2t+k))"),
             Mistake("multiplying sine by cosine", "sin(omega*k)"),

@@ -82,6 +82,8 @@ RGB_LAYER = (
             Mistake("counting one filter", str(126 * 126)),
             Mistake("forgetting the stride", str(32 * side(stride=1) ** 2)),
             Mistake("forgetting the + 1 in the side", str(32 * 125**2)),
+            Mistake("rounding the side up", str(32 * 127**2)),
+            Mistake("padding until the side is half of 256", str(32 * 128**2)),
             Mistake("counting the numbers that go in", str(FOUND.inputs_count)),
         ),
     ),

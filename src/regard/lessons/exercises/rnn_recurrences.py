@@ -34,6 +34,7 @@ EXERCISES = (
             Mistake("counting one step too many", "(-1)^(T-t+1)"),
             Mistake("forgetting that each step back turns the sign", "1"),
             Mistake("giving every input the sign of the length", "(-1)^T"),
+            Mistake("leaving out a bracket or the power: −1^k is −(1^k), always −1", "-1"),
         ),
     ),
     Exercise(

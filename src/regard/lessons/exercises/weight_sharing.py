@@ -1,6 +1,6 @@
 """Questions on a filter as a linear layer: formulas first, then one small example in full."""
 
-from regard.lessons.checking.exercise import Accepted, Domain, Exercise, Mistake
+from regard.lessons.checking.exercise import Accepted, Domain, Exercise, Mistake, spelled
 from regard.lessons.checking.lists import MatrixExercise
 from regard.lessons.exercises.rgb_layer import RGB_LAYER
 from regard.sharing import compare, conv_matrix, output_size
@@ -20,7 +20,8 @@ def row(output: int, stride: int = 1, padding: int = 0) -> str:
 
 FLIPPED = "flipping the filter: in deep learning it is not flipped"
 
-EXERCISES = (
+EXERCISES = spelled(
+    WEIGHTS,
     Exercise(
         name="size",
         asks=(
@@ -37,7 +38,10 @@ EXERCISES = (
         left=("output size", "W_out", "n_out"),
         aliases=SIZE,
         accepted=(
-            Accepted("(n+2p-k)/s+1", "where s divides n + 2p − k; elsewhere it has to be rounded down, ⌊…⌋"),
+            Accepted(
+                "(n+2p-k)/s+1",
+                "where s divides n + 2p − k, as sheets print it; elsewhere it has to be rounded down, ⌊…⌋",
+            ),
         ),
         mistakes=(
             Mistake("forgetting the + 1: the first place counts too", "floor((n+2p-k)/s)"),
@@ -46,6 +50,7 @@ EXERCISES = (
             Mistake("padding one side only, and not rounding down", "(n+p-k)/s+1"),
             Mistake("forgetting the stride", "n+2p-k+1"),
             Mistake("rounding up: a place that does not fit whole is left out", "ceil((n+2p-k)/s)+1"),
+            Mistake("rounding up in place of adding 1", "ceil((n+2p-k)/s)"),
             Mistake("forgetting the size of the filter", "floor((n+2p)/s)"),
             Mistake("adding the 1 before dividing by the stride", "floor((n+2p-k+1)/s)"),
             Mistake("taking the padding off", "floor((n-2p-k)/s)+1"),
@@ -89,7 +94,6 @@ EXERCISES = (
         formula=row(1),
         domain=PLAIN,
         left=("y_1",),
-        aliases=WEIGHTS,
         mistakes=(
             Mistake(FLIPPED, "k3 x1 + k2 x2 + k1 x3"),
             Mistake("padding, which was not asked for", row(1, padding=1)),
@@ -104,7 +108,6 @@ EXERCISES = (
         formula=row(2),
         domain=PLAIN,
         left=("y_2",),
-        aliases=WEIGHTS,
         mistakes=(
             Mistake(FLIPPED, "k3 x2 + k2 x3 + k1 x4"),
             Mistake("moving on by two", row(2, stride=2)),
@@ -119,7 +122,6 @@ EXERCISES = (
         formula=row(7),
         domain=PLAIN,
         left=("y_7",),
-        aliases=WEIGHTS,
         mistakes=(
             Mistake(FLIPPED, "k3 x7 + k2 x8 + k1 x9"),
             Mistake("padding, which was not asked for", row(9, padding=1)),
@@ -147,7 +149,6 @@ EXERCISES = (
         formula=row(1, stride=2, padding=1),
         domain=BOTH,
         left=("y_1",),
-        aliases=WEIGHTS,
         mistakes=(
             Mistake("forgetting the padding", row(1)),
             Mistake("flipping the filter: in deep learning it is not flipped", "k2 x1 + k1 x2"),
@@ -161,7 +162,6 @@ EXERCISES = (
         formula=row(2, stride=2, padding=1),
         domain=BOTH,
         left=("y_2",),
-        aliases=WEIGHTS,
         mistakes=(
             Mistake("forgetting the stride", row(2, padding=1)),
             Mistake("forgetting the padding", row(2, stride=2)),

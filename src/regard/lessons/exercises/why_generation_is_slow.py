@@ -2,6 +2,7 @@
 
 from regard.cost import price
 from regard.lessons.checking.exercise import Domain, Exercise, Mistake, growth_domain
+from regard.lessons.exercises.heads import HEAD_WIDTH
 from regard.lessons.exercises.spellings import LENGTH, WIDTH
 from regard.models import GPTConfig
 
@@ -42,7 +43,8 @@ EXERCISES = (
             ).cache_bytes
             // 4
         ),
-        aliases={"T": "n N S", "d": "D C d_model", "L": "l N n_layers"},
+        aliases={"T": "n N S", "d": "D C d_model", "L": "l N n_layers", "H": "h"},
+        also=HEAD_WIDTH,
         mistakes=(
             Mistake("counting keys and forgetting values", "L T d"),
             Mistake("counting one layer", "2T d"),

@@ -20,8 +20,7 @@ def markdown(answer: Answer, picture: Callable[[Picture], str | None], mathml: b
                 f"{i}. **{e.name}** — {e.asks} *({e.domain.says})*" for i, e in enumerate(lesson.exercises, 1)
             )
         )
-        first = lesson.exercises[0]
-        out.append(f'```text\nregard check {lesson.name} "{first.name}={first.tried}"\n```')
+        out.append(f'```text\nregard check {lesson.name} "{lesson.exercises[0].name} = …"\n```')
     return "\n\n".join(out) + "\n"
 
 

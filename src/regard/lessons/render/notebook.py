@@ -19,11 +19,12 @@ def notebook(lesson: Lesson) -> Any:
     need("nbformat", "lessons")
     from nbformat import v4
 
-    module = inspect.getmodule(next(step for step in lesson.steps if callable(step)))
-    assert module is not None
-    steps = [step.__name__ for step in lesson.steps if callable(step)]
+    steps = [step for step in lesson.steps if callable(step)]
     cells = [v4.new_markdown_cell(f"# {lesson.title}\n\n*{lesson.question}*")]
-    cells.append(v4.new_code_cell(setup(inspect.getsource(module), steps)))
+    if steps:
+        module = inspect.getmodule(steps[0])
+        assert module is not None
+        cells.append(v4.new_code_cell(setup(inspect.getsource(module), [step.__name__ for step in steps])))
     for step in lesson.steps:
         if isinstance(step, str):
             cells.append(v4.new_markdown_cell(step))
@@ -33,9 +34,7 @@ def notebook(lesson: Lesson) -> Any:
     if lesson.exercises:
         questions = "\n".join(f"- **{e.name}**: {e.asks} *({e.domain.says})*" for e in lesson.exercises)
         cells.append(
-            v4.new_markdown_cell(
-                f"## Your turn\n\n{questions}\n\nThe try below is most likely wrong; make it right."
-            )
+            v4.new_markdown_cell(f"## Your turn\n\n{questions}\n\nThe try below is wrong; make it right.")
         )
         first = lesson.exercises[0]
         tried = json.dumps(f"{first.name}={first.tried}", ensure_ascii=False)
@@ -56,7 +55,8 @@ def executed(found: Any, seconds: int = 120) -> Any:
     need("ipykernel", "lessons")
     from nbclient import NotebookClient
 
-    NotebookClient(found, timeout=seconds, kernel_name="python3").execute()
+    quiet = ["--log-level=ERROR"]  # a kernel warns on the terminal that it is not encrypted
+    NotebookClient(found, timeout=seconds, kernel_name="python3", extra_arguments=quiet).execute()
     for cell in found.cells:
         cell.metadata.pop("execution", None)  # times of day, which change with every run
     return found

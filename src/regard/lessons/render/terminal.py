@@ -24,7 +24,9 @@ def terminal(answer: Answer) -> Group:
         shown += [_shown(part), Text()]
     shown += exercises(lesson.exercises, lesson.name)
     verdict = "every check holds" if answer.holds else "A CHECK FAILS"
-    shown.append(Text(f"{len(answer.checks)} checks, {verdict}; {answer.seconds:.1f} s", style="dim"))
+    count = f"{len(answer.checks)} check{'s' if len(answer.checks) > 1 else ''}"
+    if answer.checks:
+        shown.append(Text(f"{count}, {verdict}; {answer.seconds:.1f} s", style="dim"))
     return Group(*shown)
 
 
@@ -38,31 +40,20 @@ def exercises(found: tuple[Question, ...], name: str) -> list[Any]:
         asks = Text.assemble(f"{exercise.asks} ", (f"({exercise.domain.says}{letters})", "dim"))
         questions.add_row(Text(f"  {exercise.name}", style="bold"), asks)
     out: list[Any] = [Text("Your turn", style="bold"), questions]
-    first = found[0]
-    for answer in (
-        f'"{first.name}={first.tried}"',
-        f"'{first.name} = {first.tried_in_latex}'",
-        "answers.tex",
-    ):
+    first = found[0].name
+    for answer in (f'"{first} = …"', rf"'{first} = \frac{{…}}{{…}}'", "answers.tex"):
         out.append(Text(f"  regard check {name} {answer}", style="cyan"))
     return [*out, Text()]
 
 
 def _short(letters: tuple[str, ...]) -> list[str]:
     """Letters with numbers in a row as their first and last."""
-    out: list[str] = []
+    out: dict[str, list[str]] = {}
     for letter in letters:
-        base = letter.rstrip("0123456789")
-        if (
-            out
-            and base != letter
-            and out[-1].startswith(base)
-            and f"{base}{int(letter[len(base) :]) - 1}" in letters
-        ):
-            out[-1] = f"{out[-1].split(' …')[0]} … {letter}"
-        else:
-            out.append(letter)
-    return out
+        base = letter.rstrip("0123456789").rstrip("_")
+        number = letter[len(base) :].lstrip("_")
+        out.setdefault(base, []).append(f"{base}_{number}" if number else letter)
+    return [", ".join(row) if len(row) < 3 else f"{row[0]} … {row[-1]}" for row in out.values()]
 
 
 def _shown(part: Part) -> Any:
