@@ -26,6 +26,7 @@ from regard.train import (
     Recipe,
     Words,
 )
+from regard.train.recipe_data import to_data
 
 ROOT = Path(__file__).parents[2]
 FEW = "few-verdicts"
@@ -156,3 +157,13 @@ def words(**changes: object) -> Recipe:
     recipe = language(batch=24, steps=6, save_every=3)
     task = replace(recipe.task, cut="dialogues", validation=0.02)
     return recipe.but(**{"task": task} | changes)
+
+
+def as_of_old(recipe: Recipe) -> dict[str, object]:
+    """A recipe as data in the form of earlier versions: every field at the top."""
+
+    def flat(data: dict) -> dict[str, object]:
+        parts = {**data.pop("execution"), **data.pop("checks")}
+        return {**parts, **data, "before": None if data["before"] is None else flat(data["before"])}
+
+    return flat(to_data(recipe))

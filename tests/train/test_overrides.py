@@ -88,12 +88,7 @@ def test_a_recipe_whose_fields_all_stand_at_the_top_is_read_as_one_in_parts():
     """So earlier versions wrote them, first stages too."""
     recipe = small.two_stages(keep=5, clip=None, overfit=3)
 
-    def flat(data):
-        parts = {**data.pop("execution"), **data.pop("checks")}
-        before = None if data["before"] is None else flat(data["before"])
-        return {**parts, **data, "before": before}
-
-    old = flat(to_data(recipe))
+    old = small.as_of_old(recipe)
     assert {"ema", "keep", "clip", "overfit"} < set(old)
     assert len(old) == 24
     assert from_data(old) == recipe
