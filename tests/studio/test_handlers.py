@@ -196,11 +196,10 @@ def test_verdicts_are_remembered_by_text(runs):
 
 def test_a_text_that_names_a_file_is_not_read_from_it(runs, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "acting").write_text("dull dull dull")
-    run = load_run(runs[2])
-    found = sentiment.answer(run, "acting")
-    assert "acting" in found
-    assert "dull" not in found
+    (tmp_path / "the").write_text("the password is swordfish")
+    found = sentiment.answer(load_run(runs[2]), "the")
+    assert ">the<" in found
+    assert "swordfish" not in found
 
 
 def test_the_examples_are_judged_right_by_the_model_that_ships():
