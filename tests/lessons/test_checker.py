@@ -382,7 +382,7 @@ def test_a_name_of_the_students_own_for_the_result(lesson, answer, question):
 
 
 def test_an_unknown_left_side_does_not_fall_to_the_first_question():
-    with pytest.raises(ValueError, match="no question asks for T: write parameters = … or another of"):
+    with pytest.raises(ValueError, match="no question asks for T: write parameters = …, or one of"):
         check("grid-rnn", "T = 2n")
 
 

@@ -124,7 +124,7 @@ def _differing(exercise: Question, found: Written, others: Sequence[Written]) ->
     """A chain of equations of which a right end does not make the middle right."""
     if not isinstance(exercise, Exercise) or exercise.growth:
         return None
-    until = time.monotonic() + SECONDS
+    until = time.thread_time() + SECONDS
     for other in others:
         for at, _ in exercise.inside:
             try:
@@ -134,7 +134,7 @@ def _differing(exercise: Question, found: Written, others: Sequence[Written]) ->
             if not equal:
                 both = " and ".join(shown(at, other.node, found.node))
                 return Finding(False, f"wrong: two sides of = differ: at {where(at)} they are {both}")
-            if time.monotonic() > until:
+            if time.thread_time() > until:
                 break
     return None
 
@@ -160,9 +160,9 @@ def _fitting(
     found: list[Verdict] = []
     error: ValueError | None = None
     growths = {e.name for e in left if getattr(e, "growth", False)}
-    until = time.monotonic() + SECONDS
+    until = time.thread_time() + SECONDS
     for exercise in left:
-        if time.monotonic() > until and (found or error):
+        if time.thread_time() > until and (found or error):
             break
         try:
             found.append(_verdict(exercise, sides, meant, answer))
@@ -181,7 +181,7 @@ def _fitting(
     if unknown and not best.right and len(alike) > 1:
         others = ", ".join(alike[1:])
         raise refusal(
-            ValueError(f"no question asks for {sides[0]}: write {alike[0]} = … or another of {others}"),
+            ValueError(f"no question asks for {sides[0]}: write {alike[0]} = …, or one of {others} in its place"),
             answer,
         )
     return best

@@ -90,7 +90,7 @@ def near_miss(exercise: Exercise, failure: Failure) -> str:
     if failure.value is None or not near(failure.value, approximate(failure.true, failure.at)):
         return ""
     for at, true in points:
-        if time.monotonic() > failure.until:
+        if time.thread_time() > failure.until:
             break
         value = value_or_none(failure.node, at)
         if value is None or not near(value, approximate(true, at)):

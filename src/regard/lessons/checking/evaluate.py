@@ -209,7 +209,7 @@ def agree(node: Node, values: Iterable[tuple[Point, Node]], until: float) -> boo
     """Whether an expression has these values, and none where they have none, until the time is up."""
     compared = 0
     for at, other in values:
-        if time.monotonic() > until:
+        if time.thread_time() > until:
             break
         try:
             if not same(node, other, at):
