@@ -11,7 +11,6 @@ import argparse
 import importlib
 import importlib.util
 import json
-import statistics
 import sys
 from collections.abc import Callable
 from dataclasses import asdict, replace
@@ -23,9 +22,10 @@ import triton
 from torch import Tensor
 
 from regard.attention.linear import linear_attend
+from regard.attention.linear_reference import LinearProblem
 from regard.attention.linear_triton import Tile, Tuning, linear_triton
-
-BANDWIDTH = 4.3e9  # bytes per millisecond, the copy rate measured on an H200
+from regard.bench.machine import H200_BYTES
+from regard.bench.timing import Timed, both_ways
 
 
 def draw(n: int, dtype: torch.dtype, groups: int = 16, width: int = 64) -> list[Tensor]:
@@ -90,30 +90,10 @@ def check(n: int) -> tuple[list[dict[str, Any]], bool]:
     return rows, fine
 
 
-def median_ms(step: Callable[[], Any], repeats: int = 40) -> float:
-    for _ in range(5):
-        step()
-    torch.cuda.synchronize()
-    times = []
-    for _ in range(repeats):
-        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        start.record()
-        step()
-        end.record()
-        end.synchronize()
-        times.append(start.elapsed_time(end))
-    return statistics.median(times)
-
-
-def steps(run: Callable[..., Tensor], xs: list[Tensor]) -> tuple[Callable[[], Any], Callable[[], Any]]:
+def timed(run: Callable[..., Tensor], xs: list[Tensor], budget: float = 0.4) -> Timed:
     """The forward alone, without a graph, and forward with backward."""
     leaves = [x.detach().requires_grad_() for x in xs[:3]]
-
-    def forward() -> None:
-        with torch.no_grad():
-            run(*xs[:3])
-
-    return forward, lambda: torch.autograd.grad(run(*leaves), leaves, xs[3])
+    return both_ways(lambda: run(*leaves), leaves, "cuda", budget)
 
 
 def peers(xs: list[Tensor]) -> dict[str, tuple[Callable[..., Tensor], list[Tensor]]]:
@@ -152,17 +132,17 @@ def table(n: int, width: int) -> list[dict[str, Any]]:
         "ours, documents of 1,000, check=False": ours(check=False, segments=documents),
         **peers(xs),
     }
-    floor = 4 * xs[0].numel() * xs[0].element_size() / BANDWIDTH
+    floor = 1e3 * 4 * xs[0].numel() * xs[0].element_size() / H200_BYTES
     rows = []
     print(
         f"\nn={n}, 16 heads of {width}, bfloat16; floor of the forward {floor:.3f} ms (its four tensors once)"
     )
     print(f"{'':40s}{'forward':>10s}{'fwd+bwd':>10s}{'of floor':>10s}")
     for name, (run, inputs) in runs.items():
-        forward, both = (median_ms(step) for step in steps(run, inputs))
-        times = {"forward_ms": forward, "both_ms": both, "floor_ms": floor}
+        found = timed(run, inputs)
+        times = {"forward_ms": found.forward, "both_ms": found.both, "floor_ms": floor}
         rows.append({"name": name, "n": n, "width": width, **times})
-        print(f"{name:40s}{forward:10.3f}{both:10.3f}{floor / forward:10.0%}", flush=True)
+        print(f"{name:40s}{found.forward:10.3f}{found.both:10.3f}{floor / found.forward:10.0%}", flush=True)
     return rows
 
 
@@ -189,22 +169,22 @@ def sweep(n: int, width: int) -> tuple[list[dict[str, Any]], Tuning]:
     best = Tuning.of(torch.bfloat16, width)
     rows: list[dict[str, Any]] = []
 
-    def timed(tuning: Tuning, forward_only: bool) -> float:
+    def spent(tuning: Tuning, forward_only: bool) -> float:
         def run(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-            return linear_triton(q, k, v, True, None, None, check=False, tuning=tuning)[0]
+            return linear_triton(LinearProblem(q, k, v, causal=True), check=False, tuning=tuning)[0]
 
-        forward, both = steps(run, xs)
-        return median_ms(forward if forward_only else both, repeats=20)
+        found = timed(run, xs, budget=0.2)
+        return found.forward if forward_only else found.both
 
     print(f"\ncuts at n={n}, width {width}, ms; the forward alone for the first field, then both ways")
     for field in ("forward", "programs", "totals", "queries", "keys"):
         forward_only = field == "forward"
-        record, winner = timed(best, forward_only), best
+        record, winner = spent(best, forward_only), best
         print(f"{field:10s}{'as it was':44s}{record:8.3f}")
         for value in CUTS[field]:
             tuning = replace(best, **{field: value})
             try:
-                took = timed(tuning, forward_only)
+                took = spent(tuning, forward_only)
             except triton.runtime.errors.OutOfResources as refusal:
                 print(f"{field:10s}{value!s:44s}  does not fit: {refusal}")
                 continue
@@ -214,7 +194,7 @@ def sweep(n: int, width: int) -> tuple[list[dict[str, Any]], Tuning]:
             if better:
                 record, winner = took, tuning
         best = winner
-    print(f"best: {best}: forward {timed(best, True):.3f}, forward+backward {timed(best, False):.3f}")
+    print(f"best: {best}: forward {spent(best, True):.3f}, forward+backward {spent(best, False):.3f}")
     return rows, best
 
 

@@ -16,7 +16,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from regard.cli.machine import this_machine
+from regard.bench.machine import this_machine
+from regard.bench.report import save
 
 PATTERNS = [
     "causal",
@@ -94,11 +95,7 @@ def main() -> None:
             rows.append(row)
             table.add_row(f"{row['n']:,}", *(shown(row[call]) for call in CALLS))
         console.print(table)
-    RESULTS.mkdir(exist_ok=True)
-    path = RESULTS / f"patterns-{machine.slug}.json"
-    path.write_text(
-        json.dumps({"machine": machine.as_dict(), "rows": rows}, indent=1) + "\n", encoding="utf-8"
-    )
+    path = save(RESULTS, "patterns", machine, {"machine": machine.as_dict(), "rows": rows})
     console.print(f"saved {path.name} in {RESULTS.name}/")
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from nbformat import write as write_notebook
 
-from regard.cli.machine import this_machine
+from regard.bench.machine import this_machine
 from regard.lessons import NAMES, get
 from regard.lessons.render.markdown import markdown
 from regard.lessons.render.notebook import executed, notebook

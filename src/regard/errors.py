@@ -1,6 +1,8 @@
-"""Checks of arguments at the public edge, and the error for a library that is not installed."""
+"""Checks of arguments at the public edge, hints at names, the error for a library that is not installed."""
 
 import importlib
+from collections.abc import Iterable
+from difflib import get_close_matches
 from types import ModuleType
 from typing import Any
 
@@ -55,6 +57,17 @@ def check_shape(name: str, x: Any, *shape: int | str) -> None:
     if x.ndim != len(wanted) or not all(same):
         rule = " or ".join(f"({', '.join(map(str, one))})" for one in shapes)
         raise ValueError(f"{name} must have shape {rule}, got {tuple(x.shape)}")
+
+
+def did_you_mean(name: object, known: Iterable[str], otherwise: str = "", *, before: str = "; ") -> str:
+    """A hint at the nearest known name with what comes `before` it; without a near one, at something else.
+
+    >>> did_you_mean("bach", ["batch", "steps"]), did_you_mean("x", ["batch"], "fields: batch", before=", ")
+    ("; did you mean 'batch'?", ', fields: batch')
+    """
+    near = get_close_matches(str(name), list(known), n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]!r}?" if near else otherwise
+    return f"{before}{hint}" if hint else ""
 
 
 def need(module: str, extra: str) -> ModuleType:

@@ -176,7 +176,12 @@ def place(fresh: Path, path: Path) -> None:
     sync(fresh)
     if path.exists():
         path.rename(old)
-    fresh.rename(path)
+    try:
+        fresh.rename(path)
+    except OSError:
+        if old.exists():
+            old.rename(path)
+        raise
     sync(path.parent)
     remove(old)
 

@@ -13,7 +13,7 @@ from torch.autograd import grad
 
 from regard.attention.linear import linear_attend
 from regard.attention.linear_features import FEATURES
-from regard.attention.linear_reference import linear_reference
+from regard.attention.linear_reference import LinearProblem, linear_reference
 
 
 def drawn(*shape: int, seed: int, positive: bool = False) -> Tensor:
@@ -33,12 +33,12 @@ def kernels(xs: list[Tensor], segments: Tensor | None, state: Any, feature: str,
     # Unequal blocks, so that a kernel that used another's would be found.
     small, large = Tile(16, 4, 1), Tile(32, 4, 1)
     tuning = Tuning(large, small, large, small, programs=parts * xs[0].shape[1])
-    return linear_triton(xs[0], xs[1], xs[2], True, segments, state, feature=feature, tuning=tuning)
+    return linear_triton(LinearProblem(*xs[:3], True, segments, state), feature=feature, tuning=tuning)
 
 
 def definition(xs: list[Tensor], segments: Tensor | None, state: Any, feature: str) -> Any:
     phi = FEATURES[feature]
-    return linear_reference(phi(xs[0]), phi(xs[1]), xs[2], True, segments, state)
+    return linear_reference(LinearProblem(phi(xs[0]), phi(xs[1]), xs[2], True, segments, state))
 
 
 def compare(

@@ -7,7 +7,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from regard.attention import linear_chunked
 from regard.attention.linear import linear_attend
-from regard.attention.linear_chunked import Sight, fold, mix, unfold
+from regard.attention.linear_chunked import SumRange, fold, mix, unfold
 from regard.attention.linear_segments import gathering, take
 
 
@@ -29,7 +29,7 @@ def test_mix_is_its_sum_and_differentiates_twice(reverse: bool, strict: bool, se
     )
     start = drawn(1, D, E, seed=3)
     marks = torch.tensor([0, 0, 0, 0, 1, 2, 2, 2, 2, 2, 2, 5]) if segmented else torch.zeros(12)
-    sight = Sight(chunk, reverse, strict, marks.view(1, chunks, chunk) if segmented else None)
+    over = SumRange(chunk, reverse, strict, marks.view(1, chunks, chunk) if segmented else None)
     if segmented:
         start = torch.zeros_like(start, requires_grad=True)  # a state belongs to no segment
 
@@ -38,13 +38,13 @@ def test_mix_is_its_sum_and_differentiates_twice(reverse: bool, strict: bool, se
     seen = seen & (i != j) if strict else seen
     heads = unfold(a, (1, 2, 12), chunk)[0]
     want = ((heads @ b.flatten(1, 2).mT) * seen) @ c.flatten(1, 2) + heads @ start
-    out, end = mix(a, b, c, start, sight)
+    out, end = mix(a, b, c, start, over)
     torch.testing.assert_close(unfold(out, (1, 2, 12), chunk)[0], want)
     if not segmented:
         torch.testing.assert_close(end[0], start[0] + b.flatten(1, 2)[0].mT @ c.flatten(1, 2)[0])
 
     def run(*tensors: Tensor) -> tuple[Tensor, ...]:
-        out, end = mix(*tensors, sight)
+        out, end = mix(*tensors, over)
         return (out,) if segmented else (out, end)
 
     inputs = (a, b, c, start.detach() if segmented else start)

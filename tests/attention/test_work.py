@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from regard.attention import attend
-from regard.attention.chunked import band
+from regard.attention.chunked import looks_back
 from regard.pattern import Blocks, Dilated, Pattern, Strided, Windowed, parse
 from tests.attention.matching import COMPOSITE, inputs
 
@@ -101,7 +101,7 @@ def test_what_a_band_is() -> None:
         "causal": None, "full": None, "~causal": None, "~strided(3)": None, "windowed(4)": None,
         "strided(5) & global(2)": None, "sparsestrided(4)": None,
     }  # fmt: skip
-    assert {text: band(parse(text)) for text in patterns} == patterns
+    assert {text: looks_back(parse(text)) for text in patterns} == patterns
 
 
 # A process of its own, because the peak of this one is that of all tests so far; not getrusage, whose peak

@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from regard.cli.look import look
 from regard.data import load, split
-from regard.probe.colours import png
+from regard.paper.pixels import png
 from tests.train.runs.conftest import completion_run, draw, image_run, text_run
 
 __all__ = ["completion_run", "image_run", "text_run"]

@@ -1,3 +1,5 @@
+import json
+import resource
 import subprocess
 import sys
 
@@ -63,6 +65,55 @@ def test_without_a_verb_there_is_help(capsys):
 def test_version(capsys):
     assert main(["--version"]) == 0
     assert capsys.readouterr().out.strip() == regard.__version__
+
+
+LIGHT = """
+import contextlib, io, json, os, sys
+import regard
+before = set(sys.modules)
+from regard.cli.main import main
+
+def call(*words, **environment):
+    os.environ |= environment
+    shown = io.StringIO()
+    with contextlib.redirect_stdout(shown), contextlib.redirect_stderr(shown):
+        with contextlib.suppress(SystemExit):
+            main(words)
+    for name in environment:
+        del os.environ[name]
+    return shown.getvalue()
+
+HEAVY = {"torch", "numpy", "sympy", "matplotlib", "transformers", "gradio", "tokenizers", "PIL"}
+assert not HEAVY & before
+for words in json.loads(sys.argv[1]):
+    shown = call(*words)
+    assert shown, words
+    assert not HEAVY & set(sys.modules), (words, HEAVY & set(sys.modules))
+for typed, found in (("regard tr", "train"), ("regard train --res", "--resume")):
+    typed = {"COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1)}
+    assert found in call(_REGARD_COMPLETE="complete_bash", **typed).split(), typed
+    assert not HEAVY & set(sys.modules), typed
+assert "58" in call("count", "strided(3)")
+assert "torch" in sys.modules  # so it would have been seen
+"""
+
+
+def test_help_version_slips_and_completion_come_without_torch():
+    words = [["--help"], ["--version"], [], ["trian"], *([verb, "--help"] for verb in VERBS)]
+    command = [sys.executable, "-c", LIGHT, json.dumps(words)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.alone
+def test_help_takes_little_time():
+    def seconds():
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([sys.executable, "-m", "regard", "--help"], capture_output=True, check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+    assert min(seconds() for _ in range(3)) < 0.4
 
 
 def test_as_a_module_and_without_a_traceback():

@@ -12,12 +12,13 @@ from regard.cost import (
     WeightlessShape,
     price,
 )
-from regard.cost.formulas import big_o, smooth, written
+from regard.cost.formulas import big_o, smooth
 from regard.cost.huggingface import DecoderShape
 from regard.cost.result import COUNTS
 from regard.layers import Alibi, Learned, PostNorm, PreNorm, RMSNorm, Rotary, SwiGLU
 from regard.layers.linear_mixer import Linear
 from regard.models import EncoderConfig, GPTConfig, GridRNNConfig, Untied, ViTConfig
+from regard.paper.formulas import written
 from regard.pattern import Causal, Dilated, Global, Prefix, SparseFixed, SparseStrided, Strided, Windowed
 
 n, B, d = sympy.symbols("n B d")

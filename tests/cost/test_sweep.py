@@ -1,8 +1,9 @@
 import pytest
 
 from regard.cost import AttentionShape, price
-from regard.cost.sweep import figure, overtakings, short, sweep
+from regard.cost.sweep import figure, overtakings, sweep
 from regard.models import GPTConfig, ViTConfig
+from regard.paper.quantities import binary
 from regard.pattern import Causal, Windowed, parse
 
 LAYER = AttentionShape(width=64, heads=4)
@@ -71,4 +72,4 @@ def test_the_picture(tmp_path):
 
 
 def test_short_names():
-    assert [short(n) for n in (1, 1000, 2048, 3 << 20)] == ["1", "1000", "2k", "3M"]
+    assert [binary(n) for n in (1, 1000, 2048, 3 << 20)] == ["1", "1000", "2k", "3M"]

@@ -28,10 +28,10 @@ from regard.models import (
     GRUConfig,
     ViT,
     ViTConfig,
-    decode_packed,
+    decode_prepacked,
 )
+from regard.paper.pixels import png
 from regard.pattern import Causal, Global, Strided
-from regard.probe.colours import png
 from regard.train import open_run
 from regard.train.runs.opening import WEIGHTS, make_run
 
@@ -340,7 +340,9 @@ def generating(world):
     jobs = {
         "plain": lambda i: generate(i, impl="plain"),
         "lean": lambda i: generate(i, impl="lean"),
-        "packed": lambda i: models[i % 2].generate(prompts(i), max_new_tokens=decode_packed.PAYS_FROM + i),
+        "prepacked": lambda i: models[i % 2].generate(
+            prompts(i), max_new_tokens=decode_prepacked.PAYS_FROM + i
+        ),
         "stream": stream,
         "inference": inference,
     }

@@ -6,9 +6,10 @@ import pytest
 import torch
 
 from regard.layers import Rotary
-from regard.models import GPT, GPTConfig, decode, decode_loop
+from regard.models import GPT, GPTConfig, decode
+from regard.models.decode_store import DECODERS
 from regard.pattern import Global, Strided, Windowed
-from regard.pattern.spans import Kept
+from regard.pattern.spans import CacheBound
 from tests.hunt import windows
 
 CALL = {"lengths": [5], "count": 60, "segments": False, "grows_by": 1024, "left_after": 60, "seed": 1}
@@ -26,7 +27,7 @@ def test_a_few_tries():
     assert windows.tries(10, seed=0, ways=windows.WAYS).faults == []
 
 
-@pytest.mark.parametrize("way", ["lean", "packed", "graph"])
+@pytest.mark.parametrize("way", ["lean", "prepacked", "graph"])
 @pytest.mark.parametrize(
     "patterns",
     [[Strided(back=31)], [Windowed(size=32), Global(first=3)], [Strided(back=28) | Global(3)]],
@@ -40,7 +41,7 @@ def test_a_window_as_wide_as_the_first_call_and_then_a_longer_one(way, patterns)
 
 
 def test_a_slot_too_few_is_found(monkeypatch):
-    monkeypatch.setattr(Strided, "kept", lambda self: Kept(recent=self.back))
+    monkeypatch.setattr(Strided, "kept", lambda self: CacheBound(recent=self.back))
     for way in windows.WAYS:
         assert "the logits are off" in windows.wrong(model_of(Strided(back=31)), way, CALL)
 
@@ -50,15 +51,15 @@ def test_a_decoder_that_failed_is_not_used_again(monkeypatch):
     model = GPT(config, generator=torch.Generator().manual_seed(0)).eval()
     prompt = torch.tensor([[3, 1]])
     want = model.generate(prompt, max_new_tokens=8)
-    kept = decode_loop.DECODERS[model]
+    kept = DECODERS.latest[model]
     with monkeypatch.context() as broken:
         broken.setattr(decode.Decoder, "_look", lambda self, place: 1 // 0)
         with pytest.raises(ZeroDivisionError):
             model.generate(prompt, max_new_tokens=8)
-    assert model not in decode_loop.DECODERS
+    assert model not in DECODERS.latest
     assert torch.equal(model.generate(prompt, max_new_tokens=8), want)
     stream = model.stream(prompt, max_new_tokens=8)
     next(stream)
     stream.close()  # left early, which is no failure
-    assert decode_loop.DECODERS[model] is not kept
+    assert DECODERS.latest[model] is not kept
     assert torch.equal(model.generate(prompt, max_new_tokens=8), want)

@@ -1,7 +1,7 @@
 """Decoding in every way against the full forward: random windows, patterns, room, batches and calls in a row.
 
 The reference keeps no cache: all tokens of a row go through the model at once, and the logits of every step
-must be those that it gives at that place. The ways are "plain", "lean", "packed" (weights laid out anew),
+must be those that it gives at that place. The ways are "plain", "lean", "prepacked" (weights laid out anew),
 "graph" (the recorded step, here run again instead of replayed) and "fused" (the same over our kernels, which
 need TRITON_INTERPRET=1 where there is no GPU and therefore a process of their own).
 """
@@ -18,7 +18,16 @@ import torch
 
 from regard.layers import Alibi, Learned, Rotary, Sinusoidal
 from regard.layers.linear_mixer import Linear
-from regard.models import GPT, GPTConfig, decode, decode_fused, decode_graph, decode_loop, decode_packed, gpt
+from regard.models import (
+    GPT,
+    GPTConfig,
+    decode,
+    decode_fused,
+    decode_graph,
+    decode_loop,
+    decode_prepacked,
+    gpt,
+)
 from regard.pattern import (
     Axial,
     Blocks,
@@ -37,7 +46,7 @@ from tests.hunt.found import Found
 VOCAB = 13
 LONGEST = 300  # the widest window
 NEAR = 1e-4  # of the spread of the logits; one key of 300 more or less moves them by ten times that
-WAYS = ("plain", "lean", "packed", "graph")
+WAYS = ("plain", "lean", "prepacked", "graph")
 
 
 def hunt(times: int, seed: int) -> Found:
@@ -201,7 +210,7 @@ def _geometry(model):
 
 
 def _impl(way):
-    return {"packed": "lean", "fused": "graph"}.get(way, way)
+    return {"prepacked": "lean", "fused": "graph"}.get(way, way)
 
 
 @contextmanager
@@ -228,7 +237,7 @@ def watched(way, grows_by):
         def put(where, name, value):
             stack.enter_context(patch.object(where, name, value))
 
-        put(decode_packed, "PAYS_FROM", 1 if way == "packed" else 1 << 30)
+        put(decode_prepacked, "PAYS_FROM", 1 if way == "prepacked" else 1 << 30)
         put(decode_loop, "GROWS_BY", grows_by)
         if way == "plain":
             put(decode_loop, "_next", choosing)

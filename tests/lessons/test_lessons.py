@@ -24,11 +24,10 @@ from regard.lessons import (
     positions,
 )
 from regard.lessons.parts import Block, Check, Formula, Picture, Prose, Table, table
-from regard.lessons.render.latex import latex
+from regard.lessons.render.latex import latex, to_tex
 from regard.lessons.render.markdown import markdown
 from regard.lessons.render.notebook import executed, notebook, setup
 from regard.lessons.render.terminal import terminal
-from regard.lessons.render.unicode_tex import to_tex
 from regard.lessons.writing import written
 
 RUNS = Path(__file__).parents[2] / "benchmarks" / "results" / "runs"

@@ -10,7 +10,7 @@ from regard.layers import Alibi, Gelu, Learned, Natural, PreNorm, Rotary, Scaled
 from regard.models import Tied, Untied
 from regard.models.decode import ENDLESS
 from regard.models.decode_fused import FusedDecoder, no_fused
-from regard.models.decode_loop import DECODERS
+from regard.models.decode_store import DECODERS
 from regard.pattern import Causal, Global, Prefix, Strided, Windowed
 from tests.hunt import windows
 from tests.models.test_decode import T, draw, lively
@@ -92,7 +92,7 @@ def test_a_window_as_wide_as_the_room_of_the_first_call():
     call = {"lengths": [2], "segments": False, "grows_by": 1024, "seed": 1}
     for count in (5, 12):
         assert windows.wrong(model, "fused", {**call, "count": count, "left_after": count}) is None
-    decoder = DECODERS[model].decoder
+    decoder = DECODERS.latest[model].decoder
     assert isinstance(decoder, FusedDecoder)
     assert decoder.capacity == ENDLESS
 

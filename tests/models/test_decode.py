@@ -21,9 +21,10 @@ from regard.layers import (
     SwiGLU,
 )
 from regard.layers.linear_mixer import Linear
-from regard.models import GPT, GPTConfig, Tied, Untied, decode_packed
-from regard.models.decode import ENDLESS, Place, _endless, _roomy
-from regard.models.decode_loop import DECODERS, choose, obtain
+from regard.models import GPT, GPTConfig, Tied, Untied, decode_prepacked
+from regard.models.decode import ENDLESS, PatternSlots, _endless, _roomy
+from regard.models.decode_loop import choose, obtain
+from regard.models.decode_store import DECODERS
 from regard.models.gpt import causal
 from regard.pattern import (
     Axial,
@@ -90,10 +91,10 @@ def _both(width):
 
 
 @contextmanager
-def packed_from(count):
-    """Weights are packed from so many tokens on."""
+def prepacked_from(count):
+    """Weights are laid out anew from so many tokens on."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(decode_packed, "PAYS_FROM", count)
+        patch.setattr(decode_prepacked, "PAYS_FROM", count)
         yield
 
 
@@ -129,9 +130,9 @@ def test_cached_decoding_equals_recomputation(data):
     lengths = data.draw(st.lists(st.integers(1, 9), min_size=1, max_size=3))
     prompts = [draw(length, seed=i) for i, length in enumerate(lengths)]
     count = T - max(lengths)
-    impl = data.draw(st.sampled_from(["plain", "lean", "packed", "auto"]))
-    with packed_from(1 if impl == "packed" else 10**9):
-        found = model.generate(prompts, max_new_tokens=count, impl="lean" if impl == "packed" else impl)
+    impl = data.draw(st.sampled_from(["plain", "lean", "prepacked", "auto"]))
+    with prepacked_from(1 if impl == "prepacked" else 10**9):
+        found = model.generate(prompts, max_new_tokens=count, impl="lean" if impl == "prepacked" else impl)
     for prompt, row in zip(prompts, found, strict=True):
         assert torch.equal(row[: len(prompt)], prompt)
         assert len(row) == len(prompt) + count
@@ -198,9 +199,9 @@ def test_memory_stays_and_grows_with_the_pattern():
 
 
 @pytest.mark.parametrize("pattern", [Causal(), Strided(back=70), Prefix(length=3)])
-@pytest.mark.parametrize("packed", [1, 10**9])
-def test_growing_loses_nothing(pattern, packed, monkeypatch):
-    monkeypatch.setattr(decode_packed, "PAYS_FROM", packed)
+@pytest.mark.parametrize("prepacked", [1, 10**9])
+def test_growing_loses_nothing(pattern, prepacked, monkeypatch):
+    monkeypatch.setattr(decode_prepacked, "PAYS_FROM", prepacked)
     monkeypatch.setattr("regard.models.decode_loop.GROWS_BY", 8)
     model = lively(pattern=pattern, position=Rotary(), head_width=4)
     prompt = draw(2, 5)
@@ -225,7 +226,7 @@ def test_every_key_has_a_slot_for_every_window_and_room(kind):
     for width in range(1, 301):
         pattern = causal(kind(width))
         for capacity in (1, 2, 8, 32, 64, 127, 128, 129, 256, 512):
-            place = Place(pattern, _roomy(pattern, capacity))
+            place = PatternSlots(pattern, _roomy(pattern, capacity))
             end = 1000 if _endless(place) else capacity
             slots = place.layout.slot(torch.arange(end))
             assert int(slots.max()) < place.layout.size, (width, capacity)
@@ -255,23 +256,23 @@ def test_two_streams_of_one_model_do_not_meet():
         assert torch.equal(torch.stack([pair[i] for pair in pairs], 1), want[i])
 
 
-@pytest.mark.parametrize("packed", [1, 10**9])
+@pytest.mark.parametrize("prepacked", [1, 10**9])
 @pytest.mark.parametrize("segmented", [False, True])
-def test_a_call_in_inference_mode_does_not_spoil_the_next(packed, segmented, monkeypatch):
-    monkeypatch.setattr(decode_packed, "PAYS_FROM", packed)
+def test_a_call_in_inference_mode_does_not_spoil_the_next(prepacked, segmented, monkeypatch):
+    monkeypatch.setattr(decode_prepacked, "PAYS_FROM", prepacked)
     monkeypatch.setattr("regard.models.decode_loop.GROWS_BY", 8)
     model = lively(position=Rotary(), head_width=4)
     more = {"segments": torch.tensor([[-1, 0, 0]])} if segmented else {}
     want = model.generate(draw(1, 3), max_new_tokens=20, impl="plain", **more)
     for inside in (True, False, True, False):
-        DECODERS.pop(model, None) if inside else None
+        DECODERS.latest.pop(model, None) if inside else None
         with torch.inference_mode(inside):
             assert torch.equal(model.generate(draw(1, 3), max_new_tokens=20, **more), want)
 
 
-@pytest.mark.parametrize("packed", [1, 10**9])
-def test_new_weights_are_used(packed, monkeypatch):
-    monkeypatch.setattr(decode_packed, "PAYS_FROM", packed)
+@pytest.mark.parametrize("prepacked", [1, 10**9])
+def test_new_weights_are_used(prepacked, monkeypatch):
+    monkeypatch.setattr(decode_prepacked, "PAYS_FROM", prepacked)
     model = lively()
     prompt = draw(1, 5)
     model.generate(prompt, max_new_tokens=6)
@@ -310,13 +311,13 @@ def test_sampling_is_the_same_both_ways(data):
     }
     seed = data.draw(st.integers(0, 9))
 
-    def run(impl, packed=False):
+    def run(impl, prepacked=False):
         g = torch.Generator().manual_seed(seed)
-        with packed_from(1 if packed else 10**9):
+        with prepacked_from(1 if prepacked else 10**9):
             return model.generate(prompts, max_new_tokens=9, generator=g, impl=impl, **how)
 
     want = run("plain")
-    for found in (run("lean"), run("lean", packed=True)):
+    for found in (run("lean"), run("lean", prepacked=True)):
         for prompt, a, b in zip(prompts, found, want, strict=True):
             assert torch.equal(a, b)
             assert not torch.isin(a[len(prompt) :], torch.tensor(how["ban"], dtype=torch.long)).any()
@@ -380,11 +381,11 @@ def test_errors_and_reasons():
 
 
 def test_a_decoder_goes_with_its_model():
-    before = len(DECODERS)
+    before = len(DECODERS.latest)
     model = lively()
     model.generate(draw(1, 3), max_new_tokens=2)
     del model
-    assert len(DECODERS) <= before
+    assert len(DECODERS.latest) <= before
 
 
 @pytest.mark.parametrize("impl", ["plain", "lean"])

@@ -7,10 +7,10 @@ import pytest
 import torch
 from hypothesis import given, settings
 
+from regard.paper.ink import MARK, SEEN, UNSEEN
 from regard.pattern import Causal, Full, Global, Strided, parse
-from regard.pattern.picture import LEVELS, caption, percent, shades, shorten, text, ticks, view
+from regard.pattern.picture import LEVELS, SHADES, caption, shades, shorten, text, ticks, view
 from regard.pattern.summary import summarise
-from regard.pattern.svg import DIAGONAL, SEEN, SHADES, UNSEEN
 from tests.pattern.strategies import cases
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -71,7 +71,7 @@ def test_three_things_differ_in_grey():
         r, g, b = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
         return 0.299 * r + 0.587 * g + 0.114 * b
 
-    levels = sorted(map(grey, (SEEN, UNSEEN, DIAGONAL)))
+    levels = sorted(map(grey, (SEEN, UNSEEN, MARK)))
     assert levels[1] - levels[0] > 50
     assert levels[2] - levels[1] > 50
     shades_ = list(map(grey, SHADES))
@@ -81,7 +81,7 @@ def test_three_things_differ_in_grey():
 
 def test_the_diagonal_is_marked_where_query_is_key():
     root = ElementTree.fromstring(Causal().svg(4, 6))
-    dots = [c for g in root.iter(f"{SVG}g") if g.get("fill") == DIAGONAL for c in g.iter(f"{SVG}circle")]
+    dots = [c for g in root.iter(f"{SVG}g") if g.get("fill") == MARK for c in g.iter(f"{SVG}circle")]
     where = [(float(c.get("cx")) // 32, float(c.get("cy")) // 32) for c in dots]
     assert where == [(2, 0), (3, 1), (4, 2), (5, 3)]
     assert "stroke-dasharray" in Causal().svg(200)
@@ -140,8 +140,6 @@ def test_ticks():
 def test_captions():
     assert caption(summarise(Full(), 3, 5)) == ("15 of 15 pairs (100 %)",)
     assert caption(summarise(parse("windowed(11) | blocks(13)"), 40))[1].endswith("cases: see formula()")
-    assert percent(1e-7) == "1e-05 %"
-    assert percent(0.99999) == "99.999 %"
     assert len(shorten("x" * 100)) < 80
 
 

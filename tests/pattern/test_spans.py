@@ -18,7 +18,7 @@ from regard.pattern import (
     Strided,
     Windowed,
 )
-from regard.pattern.spans import Kept
+from regard.pattern.spans import CacheBound
 from tests.pattern.strategies import cases
 
 
@@ -86,4 +86,6 @@ def test_unbounded(pattern):
 
 
 def test_the_latest_keys_are_shared_and_others_add_up():
-    assert Kept(recent=3, first=1).either(Kept(recent=5, other=2)) == Kept(recent=5, first=1, other=2)
+    assert CacheBound(recent=3, first=1).either(CacheBound(recent=5, other=2)) == CacheBound(
+        recent=5, first=1, other=2
+    )

@@ -16,6 +16,7 @@ from regard.pattern import (
     Windowed,
     parse,
 )
+from regard.pattern.base import Atom
 from tests.pattern.strategies import cases
 
 NAMES = (
@@ -131,3 +132,10 @@ def test_any_text_gives_a_pattern_or_a_value_error(text):
     except ValueError as error:
         found = error
     assert isinstance(found, Pattern) or "patterns: " in str(found)
+
+
+def test_what_values_share_is_no_pattern_by_name():
+    assert {"axial", "neighbourhood"} <= set(Atom.registry)
+    assert [name for name in Atom.registry if name.startswith("_")] == []
+    with pytest.raises(ValueError, match="no pattern is called '_grid'"):
+        parse("_grid(2, 3)")

@@ -5,6 +5,8 @@ import pytest
 import torch
 
 from regard.models import GridCompletion, GridCompletionConfig
+from regard.paper.figures import themed_svg
+from regard.paper.pixels import enlarge, overlay, png, stretch
 from regard.probe import (
     check_by_hiding,
     complete_images,
@@ -25,9 +27,7 @@ from regard.probe import (
     text_figure,
     text_section,
 )
-from regard.probe.colours import enlarge, overlay, png, stretch
 from regard.probe.plot_texts import wrapped
-from regard.probe.plotting import themed_svg
 from tests.probe.conftest import draw, encoder, gpt, pictures, strong, vit
 from tests.probe.test_texts import LOOK
 
@@ -66,7 +66,7 @@ def test_every_figure_is_drawn_and_the_same_each_time(look, tmp_path):
             for file in ("a", "b"):
                 save_figure(figures[name], tmp_path / f"{file}.{kind}")
             assert (tmp_path / f"a.{kind}").read_bytes() == (tmp_path / f"b.{kind}").read_bytes()
-    with pytest.raises(ValueError, match=r"must end in .png or .svg, got 'a.gif'"):
+    with pytest.raises(ValueError, match=r"must end in .png, .svg or .pdf, got 'a.gif'"):
         save_figure(figures["heads"], "a.gif")
 
 

@@ -2,8 +2,8 @@ import pytest
 import torch
 
 from regard.layers import Trace
-from regard.probe import maps
-from regard.probe.maps import Seen
+from regard.probe import maps, upsample
+from regard.probe.maps import AttentionMaps
 from tests.probe.conftest import draw, encoder, gpt, pictures, strong, vit
 
 
@@ -71,7 +71,7 @@ def test_rollout(pool, row):
 
 def test_rows_that_see_nothing_keep_to_themselves():
     weights = torch.zeros(1, 3, 2, 2, 2)
-    assert maps.rollout(Seen(torch.zeros(1, 1), weights, "last")).tolist() == [[0.0, 1.0]]
+    assert maps.rollout(AttentionMaps(torch.zeros(1, 1), weights, "last")).tolist() == [[0.0, 1.0]]
 
 
 @pytest.mark.parametrize("make", [lambda: encoder(pool="mean"), gpt, encoder], ids=["mean", "last", "class"])
@@ -100,7 +100,7 @@ def test_upsampling_keeps_places_and_range():
     small = torch.zeros(1, 2, 3)
     small[0, 1, 2] = 1
     for mode in ("nearest", "bilinear"):
-        big = maps.upsample(small, (8, 12), mode=mode)
+        big = upsample(small, (8, 12), mode=mode)
         assert big.shape == (1, 8, 12)
         assert float(big.max()) == pytest.approx(1.0)
         assert float(big.min()) == 0.0
@@ -117,6 +117,6 @@ def test_errors():
     with pytest.raises(ValueError, match="reader must be one of"):
         maps.read(torch.zeros(1, 2, 2), "first")
     with pytest.raises(ValueError, match=r"maps must be \(B, rows, cols\), got \(2, 3\)"):
-        maps.upsample(torch.zeros(2, 3), (4, 6))
+        upsample(torch.zeros(2, 3), (4, 6))
     with pytest.raises(ValueError, match="mode='cubic'"):
-        maps.upsample(torch.zeros(1, 2, 3), (4, 6), mode="cubic")
+        upsample(torch.zeros(1, 2, 3), (4, 6), mode="cubic")

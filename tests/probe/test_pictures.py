@@ -4,8 +4,8 @@ import zlib
 import pytest
 import torch
 
+from regard.paper.pixels import png
 from regard.probe import read_image
-from regard.probe.colours import png
 from tests.probe.conftest import draw
 
 Image = pytest.importorskip("PIL.Image")

@@ -102,7 +102,7 @@ def test_shown_as_text_latex_and_svg() -> None:
     assert latex_matrix(K).splitlines()[1] == r"k_{1} & k_{2} & 0 & 0 \\"
     assert latex_matrix(K).splitlines()[0] == r"\left(\begin{array}{cccc}"
     root = ET.fromstring(svg_matrix(K))
-    rects = [e for e in root.iter() if e.tag.endswith("rect")]
+    rects = [e for e in root.iter() if e.get("class") == "cell"]
     assert len(rects) == 8
     assert len({r.get("fill") for r in rects}) == 3  # k1, k2 and nothing
     numbers = conv_matrix(torch.tensor([0.5, -1.0]), 3, sparse=True)

@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import torch
 
+from regard.paper.pixels import png
 from regard.pattern import parse
-from regard.probe.colours import png
 from regard.studio import limits
 from regard.studio.rooms import sentiment
 from regard.train import load_run

@@ -11,8 +11,9 @@ import torch
 from regard import zoo
 from regard.data.fetch import VARIABLE
 from regard.models.sampling import Sampling
+from regard.paper import plot
 from regard.pattern import parse
-from regard.studio import limits, plot, show
+from regard.studio import limits, show
 from regard.studio.models import Models, gather
 from regard.studio.rooms import costs, dialogue, lessons, patterns, recurrence, sentiment, sharing, vision
 from regard.studio.sketches import sketches

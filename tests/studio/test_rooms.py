@@ -11,8 +11,8 @@ import torch
 from regard.cost import price
 from regard.cost.presets import preset
 from regard.data import load
+from regard.paper.pixels import png
 from regard.pattern import parse
-from regard.probe.colours import png
 from regard.train import load_run
 
 ROOMS = ("Patterns", "Costs", "Vision", "Dialogue", "Sentiment", "Recurrence", "Lessons")

@@ -3,9 +3,9 @@
 from regard.attention.bias import DistanceBias
 from regard.attention.engine import BACKENDS, Choice, attend, choose
 from regard.attention.flex import block_mask
-from regard.attention.lectures import pooled_attend, self_attend
 from regard.attention.linear import linear_attend
 from regard.attention.linear_features import elu1, identity, relu
+from regard.attention.weightless import pooled_attend, self_attend
 
 __all__ = [
     "BACKENDS",

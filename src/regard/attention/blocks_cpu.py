@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.function import FunctionCtx
 from torch.nn.functional import pad
 
 from regard.attention.bias import DistanceBias
@@ -23,7 +23,7 @@ _flash_backward = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_bac
 
 
 @dataclass(frozen=True)
-class Part:
+class BlockPart:
     """Some tiles of queries, `wide` key tiles for each, and which of their pairs count."""
 
     rows: slice | Tensor  # query tiles
@@ -55,16 +55,16 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Plan:
+class BlockPlan:
     """How a problem is cut: the tile height, zeros around the keys, and the parts (made anew each time)."""
 
     tile: int
     before: int  # zeros in front of the keys; negative: the first keys are nobody's
     after: int  # zeros behind them
-    parts: Callable[[], Iterable[Part]]
+    parts: Callable[[], Iterable[BlockPart]]
 
 
-def attend(problem: Problem, plan: Plan) -> Tensor:
+def attend(problem: Problem, plan: BlockPlan) -> Tensor:
     """The output of a planned problem."""
     B, H, G, N, M = problem.sizes
     q = problem.query.reshape(B * G, H // G, N, -1)
@@ -74,9 +74,17 @@ def attend(problem: Problem, plan: Plan) -> Tensor:
     return out.reshape(B, H, N, -1)
 
 
+class _SavedBlocks(FunctionCtx):
+    """What the forward pass leaves for the backward pass."""
+
+    saved_tensors: tuple[Tensor, ...]
+    plan: BlockPlan
+    scale: float
+
+
 class _Blocks(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, plan: Plan, scale: float) -> Tensor:
+    def forward(ctx: _SavedBlocks, q: Tensor, k: Tensor, v: Tensor, plan: BlockPlan, scale: float) -> Tensor:
         width, N, E = max(q.shape[-1], v.shape[-1]), q.shape[2], v.shape[-1]  # the kernel wants one width
         queries = _tiles(q, plan.tile, 0, -N % plan.tile, width)  # Z R n tile W
         keys, values = (_tiles(x, plan.tile, plan.before, plan.after, width) for x in (k, v))
@@ -99,9 +107,9 @@ class _Blocks(torch.autograd.Function):
         return out.flatten(2, 3)[:, :, :N, :E]
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: _SavedBlocks, *grads: Tensor) -> tuple[Tensor | None, ...]:
         q, k, v, out, *normalisers = ctx.saved_tensors
-        plan: Plan = ctx.plan
+        plan = ctx.plan
         width, N, M = out.shape[-1], q.shape[2], k.shape[1]
         queries = _tiles(q, plan.tile, 0, -N % plan.tile, width)
         keys, values = (_tiles(x, plan.tile, plan.before, plan.after, width) for x in (k, v))

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from regard.attention import blocks_cpu, sdpa
-from regard.attention.blocks_cpu import Part, Plan
+from regard.attention.blocks_cpu import BlockPart, BlockPlan
 from regard.attention.problem import Problem
 from regard.pattern import Pattern
 
@@ -24,29 +24,29 @@ def refuses(problem: Problem) -> str | None:
         return f"it runs on a CPU, the query is on {problem.query.device}"
     if isinstance(problem.bias, Tensor):
         return "a bias tensor is not cut into chunks"
-    back = band(problem.pattern)
+    back = looks_back(problem.pattern)
     if back is None:
         return f"{problem.pattern} is not a band behind the query"
     return None
 
 
 @lru_cache(maxsize=1024)
-def band(pattern: Pattern) -> int | None:
+def looks_back(pattern: Pattern) -> int | None:
     """How far back the pattern looks, where the distance alone decides and it is bounded; else None."""
     kept = pattern.keys_kept()
     if not pattern.by_distance or kept is None or kept == 0:
         return None
     # A complement may look ahead; everything else by distance looks back.
-    ahead = pattern.allows(torch.arange(-(1 << 12), 0), 0)
+    ahead = pattern.allows(torch.arange(-(1 << 12), 0), torch.tensor(0))
     return None if bool(ahead.any()) else kept - 1
 
 
 def attend(problem: Problem) -> Tensor:
     """The output, in time and memory that follow the band."""
-    back = band(problem.pattern)
+    back = looks_back(problem.pattern)
     assert back is not None
     _, _, _, N, M = problem.sizes
-    if 0 in (problem.query.numel(), problem.key.numel(), problem.value.numel()):
+    if problem.empty:
         return sdpa.attend(problem)
     back = min(back, M - 1)
     tile = min(64, max(16, 1 << (N - 1).bit_length()))
@@ -55,10 +55,12 @@ def attend(problem: Problem) -> Tensor:
     # Key tile i + wide − 1 holds the positions of query tile i.
     before = (wide - 1) * tile - shift
     after = count * tile - N
-    return blocks_cpu.attend(problem, Plan(tile, before, after, lambda: _parts(problem, tile, wide, count)))
+    return blocks_cpu.attend(
+        problem, BlockPlan(tile, before, after, lambda: _parts(problem, tile, wide, count))
+    )
 
 
-def _parts(problem: Problem, tile: int, wide: int, count: int) -> Iterable[Part]:
+def _parts(problem: Problem, tile: int, wide: int, count: int) -> Iterable[BlockPart]:
     _, _, _, N, M = problem.sizes
     cell, keys = torch.arange(tile), torch.arange(wide * tile)
 
@@ -66,9 +68,9 @@ def _parts(problem: Problem, tile: int, wide: int, count: int) -> Iterable[Part]
         start = torch.arange(first, last)[:, None] * tile + M - N
         return start + cell, start + keys - (wide - 1) * tile
 
-    def part(first: int, last: int, at: tuple[Tensor, Tensor]) -> Part:
+    def part(first: int, last: int, at: tuple[Tensor, Tensor]) -> BlockPart:
         mask, seen = blocks_cpu.masks(problem, *at)
-        return Part(slice(first, last), first, wide, mask, seen)
+        return BlockPart(slice(first, last), first, wide, mask, seen)
 
     if problem.segments is not None:
         step = max(1, LARGEST // (problem.sizes[0] * tile * wide * tile))

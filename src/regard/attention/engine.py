@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from importlib import import_module
-from typing import Any
+from typing import Any, Protocol, cast
 
 import torch
 from torch import Tensor
 
 from regard.attention import reference
+from regard.attention.bands import band_of, bands_of
 from regard.attention.bias import DistanceBias
 from regard.attention.problem import Problem, check
-from regard.attention.shape import shape_of, union_of
 from regard.pattern import Causal, Full, Pattern
 
 SMALL = 1 << 18  # pairs below which one masked call beats any plan on a CPU
@@ -27,12 +26,21 @@ class Choice:
     impl: str
     why: str
 
-    def as_dict(self) -> dict[str, Any]:
-        """For machines."""
+    def as_dict(self) -> dict[str, str]:
+        """The name and the reason, as `--json` prints them."""
         return asdict(self)
 
 
-# Each backend's module has `attend(problem)` and may have `refuses(problem)`, the reason why it cannot.
+class Backend(Protocol):
+    """What the module of a backend has."""
+
+    def refuses(self, problem: Problem) -> str | None:
+        """Why it cannot take the problem, or None."""
+
+    def attend(self, problem: Problem) -> Tensor:
+        """The output of a problem that it does not refuse."""
+
+
 BACKENDS = {
     "reference": "the definition; any device and dtype, weights and dropout; time and memory N·M",
     "sdpa": "torch's fused kernels; patterns other than full and causal go through a dense mask",
@@ -57,7 +65,7 @@ def attend(  # noqa: PLR0913 - the signature is the public contract
     impl: str = "auto",
     return_weights: bool = False,
     generator: torch.Generator | None = None,
-) -> Any:
+) -> Any:  # the output, or (output, weights)
     """Attention of query (B,H,N,D) over key (B,G,M,D) and value (B,G,M,E): (B,H,N,E).
 
     A pair counts where the pattern allows it and, with `segments` (B,M), both positions carry the same
@@ -84,9 +92,8 @@ def attend(  # noqa: PLR0913 - the signature is the public contract
         raise ValueError(f"impl={impl!r} never makes the weights; impl='reference' returns them")
     if dropout:
         raise ValueError(f"impl={impl!r} has no dropout on weights, got {dropout=}; impl='reference' has")
-    backend: Any = import_module(f"regard.attention.{MODULES.get(impl, impl)}")
-    refuses: Callable[[Problem], str | None] | None = getattr(backend, "refuses", None)
-    if refuses is not None and (why := refuses(problem)) is not None:
+    backend = cast(Backend, import_module(f"regard.attention.{MODULES.get(impl, impl)}"))
+    if (why := backend.refuses(problem)) is not None:
         raise ValueError(f"impl={impl!r} cannot: {why}")
     return backend.attend(problem)
 
@@ -144,13 +151,13 @@ def _choose_cuda(problem: Problem) -> Choice:
 
     if problem.query.dtype == torch.float64:
         return Choice("reference", "float64 is for definitions")
-    shape = shape_of(problem.pattern)
-    if problem.plain and folded.refuses(problem) is None and shape is not None and (shape.window or 0) >= 64:
+    band = band_of(problem.pattern)
+    if problem.plain and folded.refuses(problem) is None and band is not None and (band.window or 0) >= 64:
         return Choice("folded", "whole windows are small full problems that torch's kernels run best")
     refusal = triton_tiles.refuses(problem)
     if refusal is not None:
         return Choice("sdpa", f"a dense mask, because our kernels cannot: {refusal}")
-    if union_of(problem.pattern) is not None:
+    if bands_of(problem.pattern) is not None:
         return Choice("triton", "the keys of a row follow from arithmetic")
     return Choice("triton", "the non-empty tiles are listed and only those are computed")
 

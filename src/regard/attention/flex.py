@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -24,7 +24,7 @@ def refuses(problem: Problem) -> str | None:
         return f"it has no backward on a CPU, the query is on {problem.query.device}"
     if not problem.plain:
         return "bias and segments would be compiled in; our own kernels take them as data"
-    if 0 in (problem.query.numel(), problem.key.numel(), problem.value.numel()):
+    if problem.empty:
         return "there is nothing to compute"
     return None
 
@@ -41,7 +41,7 @@ def attend(problem: Problem) -> Tensor:
 
 
 @cache
-def _compiled() -> Callable[..., Any]:
+def _compiled() -> Callable[..., object]:
     from torch.nn.attention.flex_attention import flex_attention
 
     return torch.compile(flex_attention, dynamic=False)
@@ -61,8 +61,8 @@ def block_mask(
 
     n, m = pattern.resolve(n, m)
     tiles = pattern.tiles(n, m, size)
-    full = _dense_lists(tiles.full_offsets, tiles.full_columns, tiles.shape[1], device)
-    partial = _dense_lists(tiles.partial_offsets, tiles.partial_columns, tiles.shape[1], device)
+    full = _dense_lists(tiles.full_offsets, *tiles.full_at, tiles.shape[1], device)
+    partial = _dense_lists(tiles.partial_offsets, *tiles.partial_at, tiles.shape[1], device)
     return BlockMask.from_kv_blocks(
         *partial, *full, BLOCK_SIZE=size, mask_mod=mask_mod(pattern, n, m, device), seq_lengths=(n, m)
     )
@@ -72,11 +72,7 @@ def mask_mod(pattern: Pattern, n: int, m: int, device: torch.device | str) -> Ca
     """The pattern as FlexAttention's function of (batch, head, query index, key index)."""
     shift = m - n
     # Inside a compiled kernel a document is a table look-up.
-    numbers = {
-        atom: torch.repeat_interleave(torch.arange(len(atom.lengths)), torch.tensor(atom.lengths)).to(device)
-        for atom in pattern.atoms()
-        if isinstance(atom, Documents)
-    }
+    numbers = {atom: atom.numbers().to(device) for atom in pattern.atoms() if isinstance(atom, Documents)}
 
     def allowed(b: Tensor, h: Tensor, q: Tensor, k: Tensor) -> Tensor:
         def value_of(atom: Atom) -> Tensor:
@@ -90,11 +86,10 @@ def mask_mod(pattern: Pattern, n: int, m: int, device: torch.device | str) -> Ca
 
 
 def _dense_lists(
-    offsets: Tensor, columns: Tensor, width: int, device: torch.device | str
+    offsets: Tensor, rows: Tensor, columns: Tensor, width: int, device: torch.device | str
 ) -> tuple[Tensor, Tensor]:
     """(how many tiles each row has, their columns in front of a row of zeros), as BlockMask wants them."""
     counts = offsets.diff()
-    rows = torch.repeat_interleave(torch.arange(len(counts)), counts)
     out = torch.zeros(len(counts), width, dtype=torch.int32)
-    out[rows, torch.arange(len(columns)) - offsets[:-1][rows]] = columns
+    out[rows, torch.arange(len(columns)) - offsets[:-1][rows]] = columns.int()
     return counts[None, None].int().to(device), out[None, None].to(device)

@@ -5,39 +5,39 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from regard.attention import chunked
+from regard.attention.bands import band_of
 from regard.attention.problem import Problem
 from regard.attention.sdpa import attend as attend_short
-from regard.attention.shape import shape_of
 from regard.pattern import Causal, Full, Strided
 
 
 def refuses(problem: Problem) -> str | None:
     """Why the problem cannot be folded, or None."""
-    shape = shape_of(problem.pattern)
+    band = band_of(problem.pattern)
     _, _, _, N, M = problem.sizes
-    if shape is None or shape.documents is not None or (shape.window is None and shape.step == 1):
+    if band is None or band.documents is not None or (band.window is None and band.step == 1):
         return f"{problem.pattern} has no windows or residue classes to fold"
-    if shape.window is not None and shape.back is not None:
+    if band.window is not None and band.back is not None:
         return f"{problem.pattern} is a band inside windows"
     if N != M:
         return f"the queries start inside a window, N={N}, M={M}"
     if not problem.plain:
         return "bias and segments are not cut into windows"
-    if shape.step > 1 and problem.query.device.type != "cpu":
+    if band.step > 1 and problem.query.device.type != "cpu":
         return "residue classes are folded inside the CUDA kernel"
     return None
 
 
 def attend(problem: Problem) -> Tensor:
     """The output, from one call on the folded batch and one on what is left over."""
-    if 0 in (problem.query.numel(), problem.key.numel(), problem.value.numel()):
+    if problem.empty:
         return attend_short(problem)
-    shape = shape_of(problem.pattern)
-    assert shape is not None
-    if shape.window is not None:
-        return _windows(problem, shape.window, shape.causal)
-    assert shape.back is not None
-    return _residues(problem, shape.step, shape.back)
+    band = band_of(problem.pattern)
+    assert band is not None
+    if band.window is not None:
+        return _windows(problem, band.window, band.causal)
+    assert band.back is not None
+    return _residues(problem, band.step, band.back)
 
 
 def _windows(problem: Problem, window: int, causal: bool) -> Tensor:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from regard.attention import blocks_cpu, sdpa
-from regard.attention.blocks_cpu import Part, Plan
+from regard.attention.blocks_cpu import BlockPart, BlockPlan
 from regard.attention.problem import Problem
 from regard.pattern import Pattern
 
@@ -39,14 +39,14 @@ class Group:
 def attend(problem: Problem) -> Tensor:
     """The output, in time and memory that follow the tiles that hold anything."""
     _, _, _, N, M = problem.sizes
-    if 0 in (problem.query.numel(), problem.key.numel(), problem.value.numel()):
+    if problem.empty:
         return sdpa.attend(problem)
     if problem.plain:
         heads = problem.sizes[1] // problem.sizes[2]
         parts = _cached(problem.pattern, N, M, heads, problem.query.dtype)
         if parts is not None:
-            return blocks_cpu.attend(problem, Plan(TILE, 0, -M % TILE, lambda: parts))
-    return blocks_cpu.attend(problem, Plan(TILE, 0, -M % TILE, lambda: _parts(problem)))
+            return blocks_cpu.attend(problem, BlockPlan(TILE, 0, -M % TILE, lambda: parts))
+    return blocks_cpu.attend(problem, BlockPlan(TILE, 0, -M % TILE, lambda: _parts(problem)))
 
 
 @lru_cache(maxsize=64)
@@ -54,13 +54,7 @@ def groups(pattern: Pattern, n: int, m: int) -> tuple[Group, ...]:
     """The query tiles sorted by how many key tiles they need, cut where that number grows by an eighth."""
     tiles = pattern.tiles(n, m, TILE)
     count = -(-n // TILE)
-    row = torch.cat(
-        [
-            torch.repeat_interleave(torch.arange(count), o.diff())
-            for o in (tiles.full_offsets, tiles.partial_offsets)
-        ]
-    )
-    column = torch.cat([tiles.full_columns, tiles.partial_columns]).long()
+    row, column = (torch.cat(both) for both in zip(tiles.full_at, tiles.partial_at, strict=True))
     order = torch.argsort(row * tiles.shape[1] + column)
     row, column = row[order], column[order]
     needs = torch.bincount(row, minlength=count)
@@ -80,7 +74,7 @@ def groups(pattern: Pattern, n: int, m: int) -> tuple[Group, ...]:
 
 
 @lru_cache(maxsize=8)
-def _cached(pattern: Pattern, n: int, m: int, heads: int, dtype: torch.dtype) -> tuple[Part, ...] | None:
+def _cached(pattern: Pattern, n: int, m: int, heads: int, dtype: torch.dtype) -> tuple[BlockPart, ...] | None:
     """The parts with their masks, where those are small enough to keep."""
     size = sum(group.keys.numel() for group in groups(pattern, n, m)) * TILE * TILE * 4 * heads
     if size > KEPT:
@@ -90,7 +84,7 @@ def _cached(pattern: Pattern, n: int, m: int, heads: int, dtype: torch.dtype) ->
     return tuple(_parts(Problem(like, key, key, pattern, 1.0)))
 
 
-def _parts(problem: Problem) -> Iterable[Part]:
+def _parts(problem: Problem) -> Iterable[BlockPart]:
     B, H, G, N, M = problem.sizes
     cell = torch.arange(TILE)
     for group in groups(problem.pattern, N, M):
@@ -103,4 +97,4 @@ def _parts(problem: Problem) -> Iterable[Part]:
             k = keys[:, :, None] * TILE + cell
             k = torch.where((keys[:, :, None] >= 0) & (k < M), k, -1).flatten(1)
             mask, seen = blocks_cpu.masks(problem, q, k)
-            yield Part(rows, keys.clamp(min=0), keys.shape[1], mask, seen)
+            yield BlockPart(rows, keys.clamp(min=0), keys.shape[1], mask, seen)

@@ -1,16 +1,17 @@
 """Linear attention: the exponential dropped, the weights normalised as usual, in time linear in N."""
 
 import importlib.util
+from dataclasses import replace
 from functools import partial
 
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from regard.attention.linear_check import Run, check_denominators, check_inputs, check_state
+from regard.attention.linear_check import LinearImpl, check_denominators, check_inputs, check_state
 from regard.attention.linear_chunked import linear_chunked
 from regard.attention.linear_features import FEATURES, Feature, identity
-from regard.attention.linear_reference import State, linear_reference
+from regard.attention.linear_reference import Found, LinearProblem, State, linear_reference
 from regard.attention.linear_segments import gathering, take
 
 
@@ -66,17 +67,19 @@ def linear_attend(  # noqa: PLR0913  the signature is the public contract
     if state is not None:
         check_state(state, k, value)
     empty = 0 in (*query.shape[:3], key.shape[2])
-    run: Run = linear_reference if name == "reference" or empty else partial(_linear_time, linear_chunked)
+    run: LinearImpl = (
+        linear_reference if name == "reference" or empty else partial(_linear_time, linear_chunked)
+    )
     chosen = run
     if name == "triton" and not empty:
         from regard.attention.linear_triton import linear_triton
 
         kind = phi.__name__ if fused else "identity"
         chosen = partial(_linear_time, partial(linear_triton, feature=kind, check=check))
-    out, den, after = chosen(q, k, value, causal, segments, state)
+    problem = LinearProblem(q, k, value, causal, segments, state)
+    out, den, after = chosen(problem)
     if check and den is not None:
-        features = (phi(q), phi(k)) if fused else (q, k)
-        check_denominators(den, *features, causal, segments, state, run)
+        check_denominators(den, replace(problem, query=phi(q), key=phi(k)) if fused else problem, run)
     return (out, after) if return_state else out
 
 
@@ -128,25 +131,18 @@ def _no_triton(query: Tensor, value: Tensor, causal: bool) -> str | None:
     return None if INTERPRETED else f"it needs a GPU, got {query.device}"
 
 
-def _linear_time(
-    run: Run,
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    causal: bool,
-    segments: Tensor | None,
-    state: State | None,
-) -> tuple[Tensor, Tensor | None, State]:
+def _linear_time(run: LinearImpl, problem: LinearProblem) -> Found:
     """Give `run` what linear time needs of segments: as many queries as keys, and equal ones adjacent."""
+    q, k, v, segments = problem.query, problem.key, problem.value, problem.segments
     if segments is None:
-        return run(q, k, v, causal, None, state)
+        return run(problem)
     earlier, order = k.shape[2] - q.shape[2], gathering(segments)
     q = pad(q, (0, 0, earlier, 0))
     if order is None:
-        out, den, after = run(q, k, v, causal, segments, None)
+        out, den, after = run(replace(problem, query=q))
     else:
         q, k, v = (take(x, order) for x in (q, k, v))
-        out, den, after = run(q, k, v, causal, segments.gather(1, order), None)
+        out, den, after = run(LinearProblem(q, k, v, problem.causal, segments.gather(1, order)))
         back = order.argsort(1)
         out, den = take(out, back), None if den is None else take(den, back)
     return out[:, :, earlier:], None if den is None else den[:, :, earlier:], after

@@ -1,25 +1,19 @@
 """What `linear_attend` refuses: arguments that do not fit, and denominators too small to divide by."""
 
-from typing import Protocol
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
-from regard.attention.linear_reference import State, accumulator
+from regard.attention.linear_reference import Found, LinearProblem, State, accumulator
 
 UNSAFE = 1e-6  # of the largest denominator that a query and keys of these lengths could have
 FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
 
-class Run(Protocol):
-    """One implementation: outputs, denominators and the state after these keys.
-
-    No denominators (None) means that a kernel was told not to check them, or found all of them safe.
-    """
-
-    def __call__(  # noqa: D102
-        self, q: Tensor, k: Tensor, v: Tensor, causal: bool, segments: Tensor | None, state: State | None
-    ) -> tuple[Tensor, Tensor | None, State]: ...
+# One implementation. No denominators (None) means that a kernel was told not to check them, or found all of
+# them safe.
+LinearImpl = Callable[[LinearProblem], Found]
 
 
 def check_inputs(query: Tensor, key: Tensor, value: Tensor, causal: bool, segments: Tensor | None) -> None:
@@ -64,21 +58,21 @@ def check_state(state: State, key: Tensor, value: Tensor) -> None:
 
 
 @torch.no_grad()
-def check_denominators(
-    den: Tensor, q: Tensor, k: Tensor, causal: bool, segments: Tensor | None, state: State | None, run: Run
-) -> None:
-    """Raise if a query that sees a key has a denominator lost in rounding; q and k carry their feature.
+def check_denominators(den: Tensor, problem: LinearProblem, run: LinearImpl) -> None:
+    """Raise if a query that sees a key has a denominator lost in rounding.
 
     The sum of the lengths of the keys that a query sees is itself a denominator: that of a query 1 and
     keys ‖φ(k_j)‖, so the same code sums over the same keys.
     """
+    q, k, segments, state = problem.query, problem.key, problem.segments, problem.state
     (B, G, M), N = k.shape[:3], q.shape[2]
     acc = accumulator(q.dtype)
     lengths = torch.linalg.vector_norm(k, dim=-1, keepdim=True, dtype=acc)
     before = None
     if state is not None:  # the keys inside a state are known by their sum alone
         before = lengths.new_zeros(B, G, 1, 0), torch.linalg.vector_norm(state[1], dim=-1, keepdim=True)
-    _, reach, _ = run(lengths.new_ones(B, G, N, 1), lengths, lengths[..., :0], causal, segments, before)
+    ones = lengths.new_ones(B, G, N, 1)
+    _, reach, _ = run(LinearProblem(ones, lengths, lengths[..., :0], problem.causal, segments, before))
     assert reach is not None
     bound = torch.linalg.vector_norm(q, dim=-1, dtype=acc) * reach.repeat_interleave(q.shape[1] // G, 1)
     unsafe = den.abs() <= UNSAFE * bound

@@ -6,20 +6,20 @@ calls the forward, saves nothing but a, b and c, and can be differentiated again
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.function import FunctionCtx
 from torch.nn.functional import pad
 
-from regard.attention.linear_reference import State, accumulator, reciprocal
+from regard.attention.linear_reference import Found, LinearProblem, State, accumulator, reciprocal
 
 SLAB = 1 << 18  # scores alive at a time: one megabyte of float32, so that they stay in cache
 STRETCH = 1 << 20  # numbers in the queries of one stretch of a long sequence
 
 
 @dataclass(frozen=True)
-class Sight:
+class SumRange:
     """Which j a row i sums over: j ≤ i, or j ≥ i if `reverse`; never i itself if `strict`."""
 
     chunk: int
@@ -27,7 +27,7 @@ class Sight:
     strict: bool = False
     segments: Tensor | None = None  # (B·G, chunks, chunk), equal ones adjacent, or None
 
-    def turned(self) -> "Sight":
+    def turned(self) -> "SumRange":
         """The same pairs seen from the other end."""
         return replace(self, reverse=not self.reverse)
 
@@ -59,62 +59,69 @@ def carried(b: Tensor, c: Tensor, total: Tensor, keep: Tensor | None, reverse: b
     return entering, total
 
 
-def _mix(a: Tensor, b: Tensor, c: Tensor, start: Tensor, sight: Sight) -> tuple[Tensor, Tensor]:
+def _mix(a: Tensor, b: Tensor, c: Tensor, start: Tensor, over: SumRange) -> tuple[Tensor, Tensor]:
     (K, chunks, rows, _), cols = a.shape, b.shape[2]
-    triangle = sight.triangle(rows, cols, a.device)
+    triangle = over.triangle(rows, cols, a.device)
     out = start.new_empty(K, chunks, rows, c.shape[3])
     total, keep = start.double(), None
-    if sight.segments is not None:
-        leaving, entering = sight.border(entering=False), sight.border(entering=True)
+    if over.segments is not None:
+        leaving, entering = over.border(entering=False), over.border(entering=True)
     size = max(1, SLAB // (K * rows * cols))
     blocks = range(0, chunks, size)
-    for lo in reversed(blocks) if sight.reverse else blocks:
+    for lo in reversed(blocks) if over.reverse else blocks:
         part = slice(lo, lo + size)
         q, k, v = (x[:, part].to(start.dtype) for x in (a, b, c))
         scores = (q @ k.mT).mul_(triangle)
-        if sight.segments is not None:
-            marks = sight.segments[:, part]
-            i, j = (marks.repeat(1, 1, n // sight.chunk) for n in (rows, cols))
+        if over.segments is not None:
+            marks = over.segments[:, part]
+            i, j = (marks.repeat(1, 1, n // over.chunk) for n in (rows, cols))
             scores.mul_(i[..., :, None] == j[..., None, :])
             q = q * (i == entering[:, part, None])[..., None]
             k = k * (j == leaving[:, part, None])[..., None]
             keep = (leaving == entering)[:, part]
-        sums, total = carried(k, v, total, keep, sight.reverse)
+        sums, total = carried(k, v, total, keep, over.reverse)
         out[:, part] = (scores @ v).add_(q @ sums)
     return out, total.to(start.dtype)
+
+
+class _SavedMix(FunctionCtx):
+    """What the forward pass leaves for the backward pass."""
+
+    saved_tensors: tuple[Tensor, ...]
+    over: SumRange
 
 
 class _Mix(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, a: Tensor, b: Tensor, c: Tensor, start: Tensor, sight: Sight
+        ctx: _SavedMix, a: Tensor, b: Tensor, c: Tensor, start: Tensor, over: SumRange
     ) -> tuple[Tensor, Tensor]:
         ctx.save_for_backward(a, b, c, start)
-        ctx.sight = sight
-        return _mix(a, b, c, start, sight)
+        ctx.over = over
+        return _mix(a, b, c, start, over)
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, None]:
+    def backward(ctx: _SavedMix, *grads: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, None]:
         a, b, c, start = ctx.saved_tensors
         out, end = grads
-        da, _ = mix(out, c, b, start.mT, ctx.sight)
-        db, _ = mix(c, out, a, end.mT, ctx.sight.turned())
-        dc, dstart = mix(b, a, out, end, ctx.sight.turned())
+        da, _ = mix(out, c, b, start.mT, ctx.over)
+        db, _ = mix(c, out, a, end.mT, ctx.over.turned())
+        dc, dstart = mix(b, a, out, end, ctx.over.turned())
         return da.to(a.dtype), db.to(b.dtype), dc.to(c.dtype), dstart, None
 
 
-def mix(a: Tensor, b: Tensor, c: Tensor, start: Tensor, sight: Sight) -> tuple[Tensor, Tensor]:
+def mix(a: Tensor, b: Tensor, c: Tensor, start: Tensor, over: SumRange) -> tuple[Tensor, Tensor]:
     """Row i's Σ_j (a_i·b_j) c_j + a_i·start, and the carried start + Σ_j b_j c_jᵀ, computed in start's type.
 
     a (K,chunks,rows,D), b (K,chunks,cols,D), c (K,chunks,cols,E), start (K,D,E); rows and cols are
     multiples of the chunk, one multiple per head that shares the sum.
 
     >>> a, c = torch.ones(1, 2, 2, 1), torch.arange(4.0).view(1, 2, 2, 1)
-    >>> out, end = mix(a, a, c, torch.zeros(1, 1, 1), Sight(chunk=2))
+    >>> out, end = mix(a, a, c, torch.zeros(1, 1, 1), SumRange(chunk=2))
     >>> out.flatten().tolist(), end.item()
     ([0.0, 1.0, 3.0, 6.0], 6.0)
     """
-    out, end = _Mix.apply(a, b, c, start, sight)
+    out, end = _Mix.apply(a, b, c, start, over)
     return out, end
 
 
@@ -144,13 +151,13 @@ def absorb(k: Tensor, v: Tensor, state: State | None, dtype: torch.dtype) -> Sta
     return (sums, keys) if state is None else (state[0] + sums, state[1] + keys)
 
 
-def linear_chunked(
-    q: Tensor, k: Tensor, v: Tensor, causal: bool, segments: Tensor | None, state: State | None
-) -> tuple[Tensor, Tensor, State]:
+def linear_chunked(problem: LinearProblem) -> Found:
     """The same three results as `linear_reference`, in time and memory that grow with N.
 
     Segmented calls have as many queries as keys, and equal segments are adjacent.
     """
+    q, k, v, causal = problem.query, problem.key, problem.value, problem.causal
+    segments, state = problem.segments, problem.state
     work, kept = working_type(q, k, v), accumulator(q.dtype)
     if segments is not None:
         q, k, v = (x.masked_fill(segments[:, None, :, None] < 0, 0.0) for x in (q, k, v))
@@ -206,10 +213,10 @@ def _sums(
         start = torch.cat((state[0], state[1][..., None]), -1).flatten(0, 1)
     if segments is not None:
         segments = pad(segments, (0, -N % chunk), value=-1).view(B, -1, chunk).repeat_interleave(G, 0)
-    sight = Sight(chunk, segments=segments)
-    both, end = mix(a, b, c, start, sight)
+    over = SumRange(chunk, segments=segments)
+    both, end = mix(a, b, c, start, over)
     if not causal:
-        both = both + mix(a, b, c, start, replace(sight, reverse=True, strict=True))[0]
+        both = both + mix(a, b, c, start, replace(over, reverse=True, strict=True))[0]
     end = end.view(B, G, D, E + 1)
     return unfold(both, q.shape, chunk), (end[..., :E], end[..., E])
 

@@ -1,9 +1,26 @@
 """Linear attention as it is defined: every pair is scored, and each row is divided by its sum."""
 
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor
 
 State = tuple[Tensor, Tensor]  # S (B,G,D,E) = Σ φ(k) vᵀ and z (B,G,D) = Σ φ(k), over the keys so far
+
+
+@dataclass(frozen=True)
+class LinearProblem:
+    """query (B,H,N,D) and key (B,G,M,D), carrying their feature, value (B,G,M,E), and which pairs count."""
+
+    query: Tensor
+    key: Tensor
+    value: Tensor
+    causal: bool
+    segments: Tensor | None = None
+    state: State | None = None
+
+
+Found = tuple[Tensor, Tensor | None, State]  # outputs, denominators, and the state after these keys
 
 
 def accumulator(dtype: torch.dtype) -> torch.dtype:
@@ -27,23 +44,22 @@ def visible(queries: int, keys: int, causal: bool, segments: Tensor | None, devi
     return pairs & (own == segments[:, None, None, :]) & (own >= 0)
 
 
-def linear_reference(
-    q: Tensor, k: Tensor, v: Tensor, causal: bool, segments: Tensor | None, state: State | None
-) -> tuple[Tensor, Tensor, State]:
-    """The outputs, the denominators and the state after these keys; q and k already carry their feature.
+def linear_reference(problem: LinearProblem) -> Found:
+    """The outputs, the denominators and the state after these keys.
 
     >>> q = k = torch.ones(1, 1, 3, 2)
     >>> v = torch.tensor([[[[0.0], [3.0], [6.0]]]])
-    >>> out, den, _ = linear_reference(q, k, v, True, None, None)
+    >>> out, den, _ = linear_reference(LinearProblem(q, k, v, causal=True))
     >>> out.flatten().tolist(), den.flatten().tolist()
     ([0.0, 1.5, 3.0], [2.0, 4.0, 6.0])
     """
+    q, k, v, segments, state = problem.query, problem.key, problem.value, problem.segments, problem.state
     acc, repeats = accumulator(q.dtype), q.shape[1] // k.shape[1]
     if segments is not None:  # padding may hold anything, and zero times that need not be zero
         padding = segments[:, None, :, None] < 0
         q = q.masked_fill(padding[:, :, k.shape[2] - q.shape[2] :], 0.0)
         k, v = k.masked_fill(padding, 0.0), v.masked_fill(padding, 0.0)
-    seen = visible(q.shape[2], k.shape[2], causal, segments, q.device)
+    seen = visible(q.shape[2], k.shape[2], problem.causal, segments, q.device)
     each_k, each_v = k.repeat_interleave(repeats, 1), v.repeat_interleave(repeats, 1)
     scores = (q @ each_k.mT).masked_fill(~seen, 0.0)  # B H N M
     den = scores.sum(-1, dtype=acc)

@@ -3,19 +3,18 @@
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import torch
 import triton
 from torch import Tensor
-from torch.autograd.function import once_differentiable
+from torch.autograd.function import FunctionCtx, once_differentiable
 from torch.nn.functional import pad
 
 from regard.attention import linear_kernels as ahead
 from regard.attention import linear_kernels_back as back
 from regard.attention.linear_chunked import absorb
 from regard.attention.linear_features import FEATURES
-from regard.attention.linear_reference import State, reciprocal
+from regard.attention.linear_reference import Found, LinearProblem, State, reciprocal
 
 INTERPRETED = not isinstance(ahead.scan, triton.JITFunction)  # TRITON_INTERPRET=1: the kernels run on a CPU
 
@@ -63,7 +62,7 @@ class Tuning:
 
 
 @dataclass(frozen=True)
-class Plan:
+class LaunchPlan:
     """What the launches of one call share."""
 
     B: int
@@ -98,7 +97,7 @@ class Plan:
         return DP * EP + DP + 4
 
     @cached_property
-    def constants(self) -> dict[str, Any]:
+    def constants(self) -> dict[str, int | str]:
         """The compile-time constants that every walking kernel takes."""
         DP, EP = self.padded
         widths = {"D": self.D, "E": self.E, "DP": DP, "EP": EP, "STRIDE": self.stride}
@@ -139,10 +138,24 @@ def rows_first(x: Tensor) -> Tensor:
     return x if x.stride(-1) == 1 or x.shape[-1] == 1 else x.contiguous()
 
 
+class _SavedWalk(FunctionCtx):
+    """What the forward pass leaves for the backward pass."""
+
+    saved_tensors: tuple[Tensor, ...]
+    needs_input_grad: tuple[bool, ...]
+    plan: LaunchPlan
+
+
 class _Linear(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, q: Tensor, k: Tensor, v: Tensor, start: Tensor | None, segments: Tensor | None, plan: Plan
+        ctx: _SavedWalk,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        start: Tensor | None,
+        segments: Tensor | None,
+        plan: LaunchPlan,
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         q, k, v = rows_first(q), rows_first(k), rows_first(v)
         flags = {"SEGMENTS": segments is not None, "CHECK": plan.check}
@@ -161,7 +174,7 @@ class _Linear(torch.autograd.Function):
             *q.stride()[:3], *k.stride()[:3], *v.stride()[:3], plan.N, plan.H, plan.G, plan.span,
             **plan.constants, **flags, **plan.tuning.forward.launch(),
         )  # fmt: skip
-        ctx.save_for_backward(q, k, v, table, inverse, segments)
+        ctx.save_for_backward(q, k, v, table, inverse, segments)  # type: ignore[arg-type]
         ctx.plan = plan
         ctx.set_materialize_grads(False)
         ctx.mark_non_differentiable(inverse, doubt)
@@ -169,9 +182,9 @@ class _Linear(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
+    def backward(ctx: _SavedWalk, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
         q, k, v, table, inverse, segments = ctx.saved_tensors
-        plan: Plan = ctx.plan
+        plan = ctx.plan
         # Only the state may have been used.
         grad = q.new_zeros(*q.shape[:3], plan.E) if grads[0] is None else rows_first(grads[0])
         constants = plan.constants | {"SEGMENTS": segments is not None}
@@ -196,23 +209,15 @@ class _Linear(torch.autograd.Function):
         return dq, dk, dv, start if ctx.needs_input_grad[3] else None, None, None
 
 
-def linear_triton(  # noqa: PLR0913  a `Run` with what the kernels take in
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    causal: bool,
-    segments: Tensor | None,
-    state: State | None,
-    *,
-    feature: str = "identity",
-    check: bool = True,
-    tuning: Tuning | None = None,
-) -> tuple[Tensor, Tensor | None, State]:
+def linear_triton(
+    problem: LinearProblem, *, feature: str = "identity", check: bool = True, tuning: Tuning | None = None
+) -> Found:
     """The same results as `linear_reference`, for causal calls; q and k are given before their feature.
 
     The denominators come back only if `check` and one of them may be unsafe; asking waits for the device.
     """
-    assert causal
+    assert problem.causal
+    q, k, v, segments, state = problem.query, problem.key, problem.value, problem.segments, problem.state
     reach = None if state is None else torch.linalg.vector_norm(state[1].detach(), dim=-1)
     earlier = k.shape[2] - q.shape[2]
     if earlier > 0:  # keys before the first query are nothing but a state
@@ -224,10 +229,10 @@ def linear_triton(  # noqa: PLR0913  a `Run` with what the kernels take in
     (B, H, N, D), G, E = q.shape, k.shape[1], v.shape[3]
     if tuning is None:
         tuning = Tuning.of(q.dtype, max(D, E))
-    plan = Plan(B, H, G, N, D, E, feature, check, tuning)
+    plan = LaunchPlan(B, H, G, N, D, E, feature, check, tuning)
     start = None if state is None or reach is None else plan.row(state, reach)
     segments = None if segments is None else segments.contiguous()
-    there: AbstractContextManager[Any] = torch.cuda.device(q.device) if q.is_cuda else nullcontext()
+    there: AbstractContextManager[object] = torch.cuda.device(q.device) if q.is_cuda else nullcontext()
     with there:
         out, end, inverse, doubt = _Linear.apply(q, k, v, start, segments, plan)
     doubtful = check and bool(doubt.item())

@@ -35,6 +35,11 @@ class Problem:
         """Whether the pattern alone decides: no bias, no segments."""
         return self.bias is None and self.segments is None
 
+    @property
+    def empty(self) -> bool:
+        """Whether a query, a key or a value has no numbers at all."""
+        return 0 in (self.query.numel(), self.key.numel(), self.value.numel())
+
     def positions(self) -> tuple[Tensor, Tensor]:
         """Where the queries (N, 1) and the keys (1, M) stand."""
         _, _, _, N, M = self.sizes

@@ -57,13 +57,12 @@ def tile_lists(pattern: Pattern, n: int, m: int, device: torch.device) -> TileLi
         size = size if (coarse.full + coarse.partial) * 16**2 <= MOST_ENTRIES else SIZES[1]
     tiles = pattern.tiles(n, m, size)
     rows, columns = tiles.shape
-    full = _pairs(tiles.full_offsets, tiles.full_columns)
-    partial = _pairs(tiles.partial_offsets, tiles.partial_columns)
+    full, partial = tiles.full_at, tiles.partial_at
     if m % size:
         # A short last tile of keys needs a mask even where all of it is seen.
         short = full[1] == columns - 1
-        partial = tuple(torch.cat([a, b[short]]) for a, b in zip(partial, full, strict=True))
-        full = tuple(x[~short] for x in full)
+        partial = torch.cat([partial[0], full[0][short]]), torch.cat([partial[1], full[1][short]])
+        full = full[0][~short], full[1][~short]
     kinds, masks = _masks(pattern, partial, n, m, size)
 
     def lists(major: int, count: int) -> Lists:
@@ -108,11 +107,9 @@ def _pieces(lists: Lists) -> tuple[Tensor, Tensor]:
     return torch.stack([column, *bounds, slot[column]], 1).int(), shared
 
 
-def _pairs(offsets: Tensor, columns: Tensor) -> tuple[Tensor, ...]:
-    return torch.repeat_interleave(torch.arange(len(offsets) - 1), offsets.diff()), columns.long()
-
-
-def _masks(pattern: Pattern, partial: tuple[Tensor, ...], n: int, m: int, size: int) -> tuple[Tensor, Tensor]:
+def _masks(
+    pattern: Pattern, partial: tuple[Tensor, Tensor], n: int, m: int, size: int
+) -> tuple[Tensor, Tensor]:
     """(the kind of each partial tile, the mask of each kind)."""
     q0, k0 = partial[0] * size + m - n, partial[1] * size
     if not len(q0):

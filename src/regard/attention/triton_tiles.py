@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import log2
-from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.function import FunctionCtx
 
+from regard.attention.bands import Band, bands_of
 from regard.attention.bias import DistanceBias
 from regard.attention.problem import Problem
-from regard.attention.shape import Shape, union_of
 from regard.attention.tile_lists import TileLists, tile_lists
 from regard.errors import need
 from regard.pattern import Documents
@@ -33,7 +33,7 @@ def refuses(problem: Problem) -> str | None:
         return f"they know widths up to {WIDEST}, got D={query.shape[3]}, E={value.shape[3]}"
     if isinstance(problem.bias, Tensor):
         return "a bias tensor is n×m; they take a DistanceBias"
-    if 0 in (query.numel(), problem.key.numel(), value.numel()):
+    if problem.empty:
         return "there is nothing to compute"
     return None
 
@@ -105,30 +105,30 @@ class Work:
     """What the kernels need beside the tensors."""
 
     scale: float
-    shapes: tuple[Shape, ...]  # disjoint, one launch each; a single one without meaning where there are lists
+    bands: tuple[Band, ...]  # disjoint, one launch each; a single one without meaning where there are lists
     lists: TileLists | None
     segments: Tensor | None
     slopes: tuple[float, ...] | None
 
 
 def prepare(problem: Problem) -> Work:
-    """The work of a problem: arithmetic for shapes, cached lists for any other pattern."""
+    """The work of a problem: arithmetic for bands, cached lists for any other pattern."""
     B, _, _, N, M = problem.sizes
     device = problem.query.device
-    shapes = union_of(problem.pattern)
+    bands = bands_of(problem.pattern)
     segments = problem.segments
-    if shapes is not None and any(shape.step > 1 for shape in shapes) and (N != M or segments is not None):
-        shapes = None  # the classes of queries and keys would not line up
-    if shapes is not None and shapes[0].documents is not None:
+    if bands is not None and any(band.step > 1 for band in bands) and (N != M or segments is not None):
+        bands = None  # the classes of queries and keys would not line up
+    if bands is not None and bands[0].documents is not None:
         if segments is None:
-            segments = _document_numbers(shapes[0].documents, M, device).expand(B, M)
-            shapes = (replace(shapes[0], documents=None),)
+            segments = _document_numbers(bands[0].documents, M, device).expand(B, M)
+            bands = (replace(bands[0], documents=None),)
         else:
-            shapes = None
+            bands = None
     return Work(
         scale=problem.scale * LOG2E,
-        shapes=(Shape(),) if shapes is None else shapes,
-        lists=tile_lists(problem.pattern, N, M, device) if shapes is None else None,
+        bands=(Band(),) if bands is None else bands,
+        lists=tile_lists(problem.pattern, N, M, device) if bands is None else None,
         segments=None if segments is None else segments.int().contiguous(),
         slopes=problem.bias.slopes if isinstance(problem.bias, DistanceBias) else None,
     )
@@ -136,8 +136,7 @@ def prepare(problem: Problem) -> Work:
 
 @lru_cache(maxsize=64)
 def _document_numbers(documents: Documents, m: int, device: torch.device) -> Tensor:
-    numbers = torch.repeat_interleave(torch.arange(len(documents.lengths)), torch.tensor(documents.lengths))
-    return numbers[:m].int().to(device)
+    return documents.numbers()[:m].int().to(device)
 
 
 def segment_bounds(segments: Tensor, rows: int, cols: int, n: int, by_key: bool) -> Tensor:
@@ -172,7 +171,7 @@ def forward(q: Tensor, k: Tensor, v: Tensor, work: Work, tilings: Tilings) -> tu
     (B, H, N, _), E = q.shape, v.shape[3]
     out = torch.empty(B, H, N, E, dtype=q.dtype, device=q.device)
     lse = torch.empty(B, H, N, dtype=torch.float32, device=q.device)
-    for i in range(len(work.shapes)):
+    for i in range(len(work.bands)):
         launch = _Launch(q, k, v, work, i, tilings.forward)
         kernels.forward[launch.grid(B * H, launch.query_tiles)](
             q, k, v, out, lse, *launch.extras(by_key=False), *launch.by_query(),
@@ -192,8 +191,8 @@ def backward(
     G = k.shape[1]
     dq, dk, dv = (torch.empty(x.shape, dtype=x.dtype, device=x.device) for x in (q, k, v))
     delta = torch.empty_like(lse)
-    # The normaliser is that of all shapes together, so each adds its part of the gradients.
-    for i in range(len(work.shapes)):
+    # The normaliser is that of all bands together, so each adds its part of the gradients.
+    for i in range(len(work.bands)):
         launch = _Launch(q, k, v, work, i, tilings.query)
         kernels_back.backward_query[launch.grid(B * H, launch.query_tiles)](
             q, k, v, out, grad, dq, lse, delta, *launch.extras(by_key=False), *launch.by_query(),
@@ -209,16 +208,24 @@ def backward(
     return dq, dk, dv
 
 
+class _SavedTiles(FunctionCtx):
+    """What the forward pass leaves for the backward pass."""
+
+    saved_tensors: tuple[Tensor, ...]
+    work: Work
+    tilings: Tilings
+
+
 class _Tiles(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, work: Work, tilings: Tilings) -> Tensor:
+    def forward(ctx: _SavedTiles, q: Tensor, k: Tensor, v: Tensor, work: Work, tilings: Tilings) -> Tensor:
         out, lse = forward(q, k, v, work, tilings)
         ctx.save_for_backward(q, k, v, out, lse)
         ctx.work, ctx.tilings = work, tilings
         return out
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: _SavedTiles, *grads: Tensor) -> tuple[Tensor | None, ...]:
         q, k, v, out, lse = ctx.saved_tensors
         found = backward(grads[0], q, k, v, out, lse, ctx.work, ctx.tilings)
         if torch.is_grad_enabled():
@@ -230,11 +237,11 @@ class _Final(torch.autograd.Function):
     """A gradient that hangs on what it was made from, so that differentiating it is an error and not zero."""
 
     @staticmethod
-    def forward(ctx: Any, gradient: Tensor, *origin: Tensor) -> Tensor:
+    def forward(ctx: FunctionCtx, gradient: Tensor, *origin: Tensor) -> Tensor:
         return gradient.view_as(gradient)
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: FunctionCtx, *grads: Tensor) -> tuple[Tensor | None, ...]:
         raise RuntimeError("impl='triton' has no second derivative; impl='reference' has")
 
 
@@ -243,22 +250,22 @@ def _ceil(a: int, b: int) -> int:
 
 
 class _Launch:
-    """The arguments that the three kernels share, for one shape of the work."""
+    """The arguments that the three kernels share, for one band of the work."""
 
     def __init__(self, q: Tensor, k: Tensor, v: Tensor, work: Work, index: int, tiling: Tiling) -> None:
         (_, self.H, self.N, self.D), self.G, self.M, self.E = q.shape, k.shape[1], k.shape[2], v.shape[3]
         self.work, self.tiling, self.none = work, tiling, q
-        self.shape = shape = work.shapes[index]
+        self.band = band = work.bands[index]
         size = tiling.cols if work.lists is None else work.lists.size
-        self.query_tiles = _ceil(_ceil(self.N, shape.step), tiling.rows)
-        self.key_tiles = _ceil(_ceil(self.M, shape.step), tiling.cols)
+        self.query_tiles = _ceil(_ceil(self.N, band.step), tiling.rows)
+        self.key_tiles = _ceil(_ceil(self.M, band.step), tiling.cols)
         if work.lists is not None:
             self.key_tiles = len(work.lists.pieces) * (size // tiling.cols)
         width, value = (max(16, 1 << (x - 1).bit_length()) for x in (self.D, self.E))
         self.options = {
-            "CAUSAL": shape.causal,
-            "BACK": shape.back is not None,
-            "WINDOW": shape.window is not None,
+            "CAUSAL": band.causal,
+            "BACK": band.back is not None,
+            "WINDOW": band.window is not None,
             "SEGMENTS": work.segments is not None,
             "SLOPES": work.slopes is not None,
             "LISTED": work.lists is not None,
@@ -268,9 +275,9 @@ class _Launch:
             "WIDTH": width,
             "VALUE": value,
             "PADDED": width != self.D or value != self.E,
-            "EVEN": shape.step == 1
+            "EVEN": band.step == 1
             and all(x % max(tiling.rows, tiling.cols, size) == 0 for x in (self.N, self.M)),
-            "STEPPED": shape.step > 1,
+            "STEPPED": band.step > 1,
             "CHAINED": index > 0,
             "PRECISION": "tf32x3" if q.dtype == torch.float32 else "tf32",
             "num_warps": tiling.warps,
@@ -281,7 +288,7 @@ class _Launch:
 
     def grid(self, batch: int, tiles: int) -> tuple[int]:
         """One program per tile, batch element, head and residue class."""
-        return (batch * self.shape.step * tiles,)
+        return (batch * self.band.step * tiles,)
 
     def extras(self, by_key: bool) -> list[Tensor]:
         """Segments, their bounds and slopes; the query stands in where there are none."""
@@ -292,7 +299,7 @@ class _Launch:
             if work.lists is None:
                 bounds = segment_bounds(segments, self.tiling.rows, self.tiling.cols, self.N, by_key)
         if work.slopes is not None:
-            slopes = torch.tensor(work.slopes, device=self.none.device) * (LOG2E * self.shape.step)
+            slopes = torch.tensor(work.slopes, device=self.none.device) * (LOG2E * self.band.step)
         return [segments, bounds, slopes]
 
     def by_query(self) -> list[Tensor]:
@@ -305,17 +312,17 @@ class _Launch:
             lists.partial_masks, self.work.lists.masks,
         ]  # fmt: skip
 
-    def by_key(self, dk: Tensor, dv: Tensor) -> tuple[list[Any], list[Tensor]]:
+    def by_key(self, dk: Tensor, dv: Tensor) -> tuple[list[Tensor | int], list[Tensor]]:
         """(the lists of query tiles, the float32 sheets in which pieces of one key tile add up)."""
         if self.work.lists is None:
-            return [self.none] * 7 + [0], []
+            return [*[self.none] * 7, 0], []
         lists, slots = self.work.lists, len(self.work.lists.shared)
         sheets = [
             torch.zeros(*x.shape[:2], slots, lists.size, x.shape[3], dtype=torch.float32, device=x.device)
             for x in (dk, dv)
         ]
         by_key = lists.by_key
-        kernel = [
+        kernel: list[Tensor | int] = [
             lists.pieces, by_key.full_columns, sheets[0], by_key.partial_columns, by_key.partial_masks,
             lists.masks, sheets[1], slots,
         ]  # fmt: skip
@@ -337,9 +344,9 @@ class _Launch:
 
     def numbers(self, tiles: int) -> list[float]:
         """The scalars, in the kernels' order."""
-        shape = self.shape
-        back, window = shape.back or 0, shape.window or 1
+        band = self.band
+        back, window = band.back or 0, band.window or 1
         return [
             self.work.scale, self.H, self.G, self.N, self.M, self.D, self.E,
-            shape.gap, back, window, shape.step, tiles,
+            band.gap, back, window, band.step, tiles,
         ]  # fmt: skip

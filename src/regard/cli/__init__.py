@@ -1,1 +1,1 @@
-"""The command line: one file per verb, which prints what the library computes."""
+"""The command line: one file per verb, which reads arguments and prints what the library computes."""

@@ -4,24 +4,17 @@ from __future__ import annotations
 
 import sys
 from contextlib import redirect_stdout
-from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-import torch
 import typer
 
-from regard.cli.benches.harness import HEADER, plot
-from regard.cli.options import AsJson, print_json
-from regard.cli.train import DataDir
-
-NAMES = ("attention", "endless", "generate", "linear", "models", "recurrence", "sentiment")
-WITH_DATA = ("sentiment",)  # the others need none
-IN_PARTS = ("generate",)  # written after each part
+from regard import bench as benchmarks
+from regard.cli.options import AsJson, DataDir, print_json
 
 
 def bench(
-    name: Annotated[str, typer.Argument(help=f"One of: {', '.join(NAMES)}.", show_default=False)],
+    name: Annotated[str, typer.Argument(help=f"One of: {', '.join(benchmarks.NAMES)}.", show_default=False)],
     device: Annotated[
         str, typer.Option(help="cpu or cuda; unset: cuda if there is one.", show_default=False)
     ] = "",
@@ -37,31 +30,10 @@ def bench(
 
     Example: regard bench attention --device cpu --quick
     """
-    if name not in NAMES:
-        raise ValueError(f"name must be one of {', '.join(NAMES)}, got {name!r}")
-    device = device or ("cuda" if torch.cuda.is_available() else "cpu")
-    if device not in ("cpu", "cuda") or (device == "cuda" and not torch.cuda.is_available()):
-        raise ValueError(f"device must be cpu, or cuda where there is one, got {device!r}")
-    if data_dir is not None and name not in WITH_DATA:
-        raise ValueError(f"data-dir is for {', '.join(WITH_DATA)}, got it for {name}")
-    if only and name not in IN_PARTS:
-        raise ValueError(f"only is for {', '.join(IN_PARTS)}, got it for {name}")
-    module = import_module(f"regard.cli.benches.{name}")
-    more: dict[str, Any] = {"data_dir": data_dir} if name in WITH_DATA else {}
-    if name in IN_PARTS:
-        more = {"folder": out, "only": only.split(",") if only else []}
-    if not json:
-        print(getattr(module, "HEADER", HEADER))
-    with redirect_stdout(
-        sys.stderr if json else sys.stdout
-    ):  # rows appear as they come; machines read stdout
-        report = module.run(device, quick, **more)
-    path = report.save(out)
-    if report.series:
-        getattr(module, "plot", plot)(
-            report,
-            path.with_suffix(".svg"),
-            f"{name} on {report.machine.accelerator or report.machine.processor}",
+    parts = only.split(",") if only else []
+    with redirect_stdout(sys.stderr if json else sys.stdout):  # rows come as they are; machines read stdout
+        report, path = benchmarks.run(
+            name, out, device=device, quick=quick, only=parts, data_dir=data_dir, titles=not json
         )
     if json:
         print_json(report.as_dict())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -12,10 +12,10 @@ from rich.padding import Padding
 from rich.text import Text
 
 from regard.cli.options import AsJson, print_json
-from regard.lessons import Verdict, check_file, get
-from regard.lessons.checking.checker import Answering
-from regard.lessons.checking.files import Report, is_file_name
-from regard.lessons.render.terminal import exercises
+
+if TYPE_CHECKING:
+    from regard.lessons import Verdict
+    from regard.lessons.checking.files import Report
 
 Name = Annotated[
     str, typer.Argument(metavar="LESSON", help="The lesson whose exercises are answered.", show_default=False)
@@ -42,6 +42,9 @@ def check(name: Name, answers: Answers = None, as_json: AsJson = False) -> None:
 
     Example: regard check counting-attention "n*(n+1)/2"
     """
+    from regard.lessons import get
+    from regard.lessons.render.terminal import exercises
+
     lesson = get(name)
     if not answers:
         if as_json:
@@ -69,6 +72,10 @@ def check(name: Name, answers: Answers = None, as_json: AsJson = False) -> None:
 
 def _judged(name: str, answers: Sequence[str]) -> Report:
     """The verdicts on all answers that can be read, those in files among them."""
+    from regard.lessons import check_file, get
+    from regard.lessons.checking.checker import Answering
+    from regard.lessons.checking.files import Report, is_file_name
+
     answering = Answering(get(name).exercises)
     reports: list[Report] = []
     for answer in answers:

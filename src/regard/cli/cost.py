@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import fields, is_dataclass, replace
-from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
-import torch
 import typer
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from regard.cli.options import AsJson, length, print_json
-from regard.cost import CONVENTIONS, AttentionShape, Cost, price, report
-from regard.cost.huggingface import DecoderShape, read_config
-from regard.cost.presets import PRESETS, preset
-from regard.cost.sweep import CURVES, figure, overtakings, sweep
-from regard.models import GridCompletionConfig
-from regard.models.files import MODELS, build_config
-from regard.pattern import parse
+from regard.paper.tables import listed
 
-DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16, "int8": torch.int8}
+if TYPE_CHECKING:
+    from regard.cost import Cost
+
+DTYPES = ("float32", "bfloat16", "float16", "int8")
 
 Name = Annotated[
     str | None,
@@ -87,6 +80,12 @@ def cost(  # noqa: PLR0913, PLR0917 - one option each
 
     Example: regard cost gpt2 --tokens 1024 --tree
     """
+    import torch
+
+    from regard.cli.priceable import changed, default_image, default_tokens, find, sides
+    from regard.cost import CONVENTIONS, price, report
+    from regard.cost.presets import PRESETS
+
     if compare:
         _compare(out, as_json)
         return
@@ -108,7 +107,7 @@ def cost(  # noqa: PLR0913, PLR0917 - one option each
         image=default_image(what) if image is None else sides(image),
         training=training,
         decode=decode,
-        dtype=DTYPES[dtype],
+        dtype=getattr(torch, dtype),
     )
     chosen = tuple(letters.split(",")) if letters is not None else ()
     formulas = report.formulas(found, chosen) if formula or chosen else []
@@ -119,126 +118,37 @@ def cost(  # noqa: PLR0913, PLR0917 - one option each
         return
     console = Console(highlight=False)
     console.print(Text(f"{name}: {words}", style="bold"), soft_wrap=True)
-    for table in (totals_table(found), formula_table(formulas), tree_table(found) if tree else None):
-        if table is not None:
-            console.print(table)
+    console.print(totals_table(found))
+    if formulas:
+        console.print(formula_table(formulas))
+    if tree:
+        console.print(listed(("part", "parameters", "flops", "share"), report.tree(found)))
     for notice in found.notices:
         print(f"notice: {notice}")
     _say_conventions()
 
 
 def _say_conventions() -> None:
+    from regard.cost import CONVENTIONS
+
     print("Counted so: " + ";\n  ".join(CONVENTIONS) + ".")
-
-
-def find(name: str) -> tuple[Any, str]:
-    """(what to price, what it is) of a preset, a config file, a run folder or a recipe."""
-    if name in PRESETS:
-        what = preset(name)
-        return what, type(what).__name__
-    path = Path(name)
-    if path.exists():
-        return from_path(path)
-    from regard import recipes
-
-    if name in recipes.names():
-        return from_recipe(recipes.get(name), f"recipe {name}")
-    known = [*PRESETS, *recipes.names()]
-    near = get_close_matches(name, known, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"names: {', '.join(known)}"
-    raise ValueError(f"{name!r} is no preset, no recipe and no file or folder; {hint}")
-
-
-def from_path(path: Path) -> tuple[Any, str]:
-    """What a config.json, a folder with one, or a run folder describes."""
-    if path.is_dir():
-        inner = [path / "model" / "config.json", path / "config.json", path / "recipe.json"]
-        found = next((one for one in inner if one.exists()), None)
-        if found is None:
-            raise ValueError(f"{path} holds no run and no config.json")
-        path = found
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{path} is no JSON: {error}") from error
-    if not isinstance(data, dict):
-        raise ValueError(f"{path} must hold an object, got a {type(data).__name__}")
-    if path.name == "recipe.json":
-        from regard.train.folder import read_recipe
-
-        return from_recipe(read_recipe(path.parent), f"the recipe of {path.parent}")
-    if data.get("model") in MODELS:
-        return build_config(data)[0], f"{data['model']} of {path.parent}"
-    return read_config(data, str(path))
-
-
-def from_recipe(recipe: Any, words: str) -> tuple[Any, str]:
-    """The model of a recipe; where the data decides on the vocabulary, the words say so."""
-    config: Any = getattr(recipe.task, "model", None)
-    if config is None:
-        raise ValueError(f"{words} names no model to price")
-    if type(config) not in {kind for kind, _ in MODELS.values()}:
-        with torch.device("meta"):
-            return config.build(), words
-    size = getattr(getattr(recipe.task, "tokens", None), "vocab", None)
-    if getattr(config, "vocab", None) == 1:
-        if size is not None:
-            return replace(config, vocab=size), f"{words}, vocabulary {size:,}"
-        words += ", with a vocabulary of 1: the data decides on it, --set vocab=… gives one"
-    return config, words
-
-
-def changed(what: Any, changes: list[str]) -> Any:
-    """The config with fields set from texts; a pattern by its text, anything else as JSON."""
-    for text in changes:
-        field, sign, value = text.partition("=")
-        names = [f.name for f in fields(what)] if is_dataclass(what) else []
-        if not sign or field not in names:
-            near = get_close_matches(field, names, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise ValueError(
-                f"{type(what).__name__} has no field {field!r}{hint}; fields: {', '.join(names)}"
-            )
-        try:
-            found = parse(value) if field == "pattern" else json.loads(value)
-        except json.JSONDecodeError:
-            found = value
-        what = replace(what, **{field: tuple(found) if isinstance(found, list) else found})
-    return what
-
-
-def default_tokens(what: Any) -> int | None:
-    """The context of a model of sequences, where it has one."""
-    inner = getattr(what, "backbone", getattr(what, "config", what))
-    context = getattr(inner, "context", getattr(what, "max_N", None))
-    return 2048 if context is None and isinstance(what, DecoderShape) else context
-
-
-def default_image(what: Any) -> tuple[int, int] | None:
-    """A size for models of images of any size."""
-    return (28, 28) if isinstance(what, GridCompletionConfig) else None
-
-
-def sides(text: str) -> tuple[int, int]:
-    """Rows and columns from 28 or 28x20."""
-    parts = text.lower().replace("×", "x").split("x")
-    if len(parts) > 2 or not all(part.isdigit() for part in parts):
-        raise ValueError(f"image must be a number or ROWSxCOLS such as 28x20, got image={text!r}")
-    return int(parts[0]), int(parts[-1])
 
 
 def totals_table(found: Cost) -> Table:
     """Every count, exactly and in short."""
-    table = _table()
+    from regard.cost import report
+
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(justify="right", no_wrap=True)
     for name, exact, short in report.totals(found):
         table.add_row(name, exact, short)
     return table
 
 
-def formula_table(rows: list[tuple[str, str, str]]) -> Table | None:
+def formula_table(rows: list[tuple[str, str, str]]) -> Table:
     """Every formula, and its O(…)."""
-    if not rows:
-        return None
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
@@ -247,26 +157,8 @@ def formula_table(rows: list[tuple[str, str, str]]) -> Table | None:
     return table
 
 
-def tree_table(found: Cost) -> Table:
-    """Parts, with their share of the flops."""
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    table.add_column("part", no_wrap=True)
-    for name in ("parameters", "flops", "share"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for row in report.tree(found):
-        table.add_row(*row)
-    return table
-
-
-def _table() -> Table:
-    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
-    table.add_column(no_wrap=True)
-    table.add_column(justify="right", no_wrap=True)
-    table.add_column(justify="right", no_wrap=True)
-    return table
-
-
 def _compare(out: Path | None, as_json: bool) -> None:
+    from regard.cost import CONVENTIONS
     from regard.cost.standard import comparisons, markdown
 
     found = comparisons()
@@ -287,6 +179,11 @@ def _sweep(
     out: Path | None,
     as_json: bool,
 ) -> None:
+    from regard.cli.priceable import changed, find
+    from regard.cost import CONVENTIONS, AttentionShape
+    from regard.cost.sweep import CURVES, figure, overtakings, sweep
+    from regard.paper.figures import save_figure
+
     variable, _, span = text.partition("=")
     low, sign, high = span.partition(":")
     if variable != "n" or not sign:
@@ -296,7 +193,7 @@ def _sweep(
     what = AttentionShape(width=512, heads=8) if name is None else find(name)[0]
     found = sweep(changed(what, change or []), length("n", low), length("n", high), curve or CURVES)
     if out is not None:
-        figure(found).savefig(out)
+        save_figure(figure(found), out)
     if as_json:
         print_json({**found.as_dict(), "conventions": CONVENTIONS})
         return

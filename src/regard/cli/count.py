@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -10,10 +10,10 @@ from rich.table import Table
 from rich.text import Text
 
 from regard.cli.options import AsJson, Keys, PatternText, Queries, lengths, print_json
-from regard.pattern import parse
-from regard.pattern.notation import Written
-from regard.pattern.picture import percent
-from regard.pattern.summary import Summary, summarise
+
+if TYPE_CHECKING:
+    from regard.paper.formulas import PlainFormula
+    from regard.pattern.summary import Summary
 
 Formula = Annotated[bool, typer.Option("--formula", help="Print the formula in n too.")]
 
@@ -25,6 +25,9 @@ def count(
 
     Example: regard count "strided(3)" -n 64k --formula
     """
+    from regard.pattern import parse
+    from regard.pattern.summary import summarise
+
     found = summarise(parse(pattern), *lengths(n, m))
     if as_json:
         print_json(found.as_dict())
@@ -34,6 +37,8 @@ def count(
 
 def table(found: Summary, formula: bool) -> Table:
     """The result as rows of a name and a number."""
+    from regard.paper.quantities import fine_percent
+
     out = Table(box=None, show_header=False, padding=(0, 2, 0, 0), title_justify="left", title_style="bold")
     size = f"n = {found.n:,}" if found.n == found.m else f"the last {found.n:,} of {found.m:,} positions"
     out.title = Text(f"{found.pattern}, {size}")
@@ -43,7 +48,7 @@ def table(found: Summary, formula: bool) -> Table:
     out.add_row("pairs", f"[bold]{found.pairs:,}[/]")
     out.add_row("all n² pairs" if found.n == found.m else "all n·m pairs", f"{found.dense:,}")
     if found.share is not None:
-        out.add_row("share", percent(found.share))
+        out.add_row("share", fine_percent(found.share))
     if found.saving is not None:
         out.add_row(
             "saving", f"{found.saving:,.4g}× fewer" if found.saving < 1000 else f"{found.saving:,.0f}× fewer"
@@ -59,6 +64,6 @@ def table(found: Summary, formula: bool) -> Table:
     return out
 
 
-def lines(written: Written) -> list[str]:
+def lines(written: PlainFormula) -> list[str]:
     """One line for each case, one for each letter."""
     return [*(f"{value} {condition}".strip() for value, condition in written.cases), *written.where]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from regard.cli.options import AsJson, Keys, PatternText, Queries, lengths, print_json
-from regard.pattern import Pattern, parse
-from regard.pattern.picture import caption, shades, view
-from regard.pattern.summary import summarise
+
+if TYPE_CHECKING:
+    from regard.pattern import Pattern
 
 WIDE = 96  # columns of a picture in the terminal
 
@@ -26,6 +26,10 @@ def draw(
 
     Example: regard draw "windowed(4) | global(1)" -n 16 --out windows.svg
     """
+    from regard.pattern import parse
+    from regard.pattern.picture import caption
+    from regard.pattern.summary import summarise
+
     value = parse(pattern)
     queries, keys = lengths(n, m)
     queries, keys = value.resolve(queries, keys)
@@ -35,26 +39,28 @@ def draw(
         if not as_json:
             print(f"{out}: {caption(found)[0]}")
             return
-    shown: dict[str, Any] = (
-        {"out": str(out)} if out is not None else {"grid": grid(value, queries, keys).split("\n")}
-    )
+    shown = grid(value, queries, keys).split("\n") if out is None else []
     if as_json:
-        print_json(found.as_dict() | shown)
+        print_json(found.as_dict() | ({"grid": shown} if out is None else {"out": str(out)}))
     else:
-        print("\n".join([*shown["grid"], "", *caption(found)]))
+        print("\n".join([*shown, "", *caption(found)]))
 
 
 def grid(value: Pattern, n: int, m: int) -> str:
     """The text grid, or shades where it would not fit."""
+    from regard.pattern.picture import shades, view
+
     return value.draw(n, m) if max(n, m) <= WIDE else shades(view(value, n, m), WIDE)
 
 
 def write(value: Pattern, n: int, m: int, out: Path) -> None:
     """The picture as a file whose name says its kind."""
+    from regard.paper.figures import save_figure
+
     kind = out.suffix.lower()
     if kind == ".svg":
         out.write_text(value.svg(n, m), encoding="utf-8")
     elif kind == ".png":
-        value.figure(n, m).savefig(out)
+        save_figure(value.figure(n, m), out)
     else:
         raise ValueError(f"out must end in .svg or .png, got out={str(out)!r}")

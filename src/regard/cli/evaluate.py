@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from regard.cli.options import AsJson, print_json
-from regard.cli.train import DataDir, Device
+from regard.cli.options import AsJson, DataDir, Device, print_json
 
 if TYPE_CHECKING:
     from regard.probe import Report

@@ -6,7 +6,6 @@ import sys
 import time
 from typing import Annotated
 
-import torch
 import typer
 
 from regard.cli.options import AsJson, print_json
@@ -41,6 +40,8 @@ def generate(  # noqa: PLR0913, PLR0917 - each is one option
 
     Example: regard generate zoo:dialogue --prompt "ROMEO:" --tokens 200 --stream
     """
+    import torch
+
     from regard.train import open_run
 
     device = device or ("cuda" if torch.cuda.is_available() else "cpu")

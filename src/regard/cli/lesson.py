@@ -10,9 +10,6 @@ from rich.console import Console
 from rich.table import Table
 
 from regard.cli.options import AsJson, print_json
-from regard.lessons import NAMES, get
-from regard.lessons.render.terminal import terminal
-from regard.lessons.writing import FORMATS, written
 
 Name = Annotated[
     str | None,
@@ -43,6 +40,10 @@ def lesson(
 
     Example: regard lesson counting-attention --format tex --out counting.tex
     """
+    from regard.lessons import get
+    from regard.lessons.render.terminal import terminal
+    from regard.lessons.writing import written
+
     if name is None:
         if kind is not None or out is not None or questions:
             raise ValueError("--format, --out and --questions need the NAME of a lesson")
@@ -70,6 +71,8 @@ def lesson(
 
 def _kind(kind: str | None, out: Path | None) -> str | None:
     """The format that was asked for, or the one that the file's name says."""
+    from regard.lessons.writing import FORMATS
+
     if kind is not None and kind not in FORMATS:
         raise ValueError(f"format must be one of {', '.join(FORMATS)}, got {kind!r}")
     if kind is None and out is not None:
@@ -83,6 +86,8 @@ def _kind(kind: str | None, out: Path | None) -> str | None:
 
 
 def _list(as_json: bool) -> None:
+    from regard.lessons import NAMES, get
+
     found = [get(name) for name in NAMES]
     if as_json:
         print_json(

@@ -9,8 +9,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from regard.cli.options import AsJson, print_json
-from regard.cli.train import DataDir
+from regard.cli.options import AsJson, DataDir, print_json
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

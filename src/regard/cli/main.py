@@ -1,4 +1,7 @@
-"""The command `regard`: its verbs, and errors as one line with exit code 2."""
+"""The command `regard`: its verbs, and errors as one line with exit code 2.
+
+A verb imports torch and the like when it is called, so that help, version and completion come at once.
+"""
 
 from __future__ import annotations
 
@@ -24,19 +27,18 @@ from regard.cli.predict import predict
 from regard.cli.runs import runs
 from regard.cli.studio import studio
 from regard.cli.tour import tour
-from regard.cli.train import TrainCommand, train
+from regard.cli.train import auto_as_one, train
 
 app = typer.Typer(
     name="regard",
     help="Sequence models you can see, count and run.",
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
 app.command()(draw)
 app.command()(count)
 app.command()(cost)
-app.command(cls=TrainCommand)(train)
+app.command()(train)
 app.command("eval")(evaluate)
 app.command()(predict)
 app.command()(generate)
@@ -74,7 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     try:
         arguments = sys.argv[1:] if arguments is None else arguments
-        code = app(args=list(arguments), prog_name="regard", standalone_mode=False)
+        code = app(args=auto_as_one(arguments), prog_name="regard", standalone_mode=False)
         sys.stdout.flush()
     except Fault as error:
         return _fail(error.format_message())  # type: ignore[attr-defined]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Annotated, Any
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
@@ -28,6 +30,13 @@ Keys = Annotated[
         show_default=False,
     ),
 ]
+DataDir = Annotated[
+    Path | None,
+    typer.Option("--data-dir", metavar="DIR", help="Where the data sets are.", show_default=False),
+]
+Device = Annotated[
+    str | None, typer.Option("--device", help="cpu or cuda; the GPU if there is one.", show_default=False)
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 
 
@@ -48,6 +57,6 @@ def lengths(queries: str, keys: str | None) -> tuple[int, int | None]:
     return length("n", queries), None if keys is None else length("m", keys)
 
 
-def print_json(found: dict[str, Any]) -> None:
+def print_json(found: Mapping[str, object]) -> None:
     """One line of JSON, as every verb prints it."""
     print(json.dumps(found, ensure_ascii=False))

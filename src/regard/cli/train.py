@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer.core import TyperCommand
 
-from regard.cli.options import AsJson, print_json
+from regard.cli.options import AsJson, DataDir, Device, print_json
 
 if TYPE_CHECKING:
     from regard.train import Recipe
-
-DataDir = Annotated[
-    Path | None,
-    typer.Option("--data-dir", metavar="DIR", help="Where the data sets are.", show_default=False),
-]
-Device = Annotated[
-    str | None, typer.Option("--device", help="cpu or cuda; the GPU if there is one.", show_default=False)
-]
 
 
 def train(  # noqa: PLR0913, PLR0917 - each is one option
@@ -91,16 +83,8 @@ def train(  # noqa: PLR0913, PLR0917 - each is one option
         print_json(result.as_dict())
 
 
-class TrainCommand(TyperCommand):
-    """The command with `--resume auto`: `--resume` alone takes no word, so that RECIPE may follow it."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the words of the command line."""
-        return super().parse_args(ctx, auto_as_one(args))
-
-
-def auto_as_one(words: list[str]) -> list[str]:
-    """`--resume auto` as one word.
+def auto_as_one(words: Sequence[str]) -> list[str]:
+    """`--resume auto` as one word: `--resume` alone takes none, so that RECIPE may follow it.
 
     >>> auto_as_one(["digits-vit", "--resume", "auto"]), auto_as_one(["--resume", "digits-vit"])
     (['digits-vit', '--resume-auto'], ['--resume', 'digits-vit'])

@@ -197,7 +197,7 @@ def _by_text(a: Values) -> Called:
     return _attend(a | {"pattern": parse(a["pattern"]), "bias": bias, "scale": None})
 
 
-def _packed(a: Values) -> Called:
+def _attend_qkv(a: Values) -> Called:
     """Attention straight from the projection (B,N,H+2G,D), over a band or window."""
     B, N, every, D = a["qkv"].shape
     H = a["heads"]
@@ -212,7 +212,7 @@ def _packed(a: Values) -> Called:
 
 
 # Our own operations as the dispatcher knows them; a name with _backward counts the gradient.
-OPERATION_RULES: dict[str, Rule] = {"attention_by_text": _by_text, "packed": _packed}
+OPERATION_RULES: dict[str, Rule] = {"attention_by_text": _by_text, "attend_qkv": _attend_qkv}
 
 
 def code_rules() -> dict[Any, tuple[str, Rule]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from difflib import get_close_matches
 from typing import Any
 
 from regard.cost.huggingface import BertShape, DecoderShape, ViTShape
@@ -17,6 +16,7 @@ from regard.cost.shapes import (
     RNNShape,
     WeightlessShape,
 )
+from regard.errors import did_you_mean
 from regard.models import (
     BERTGRUConfig,
     ConvNetConfig,
@@ -92,7 +92,6 @@ def preset(name: str) -> Any:
     768
     """
     if name not in PRESETS:
-        near = get_close_matches(name, PRESETS, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else f"; names: {', '.join(PRESETS)}"
+        hint = did_you_mean(name, PRESETS, f"names: {', '.join(PRESETS)}")
         raise ValueError(f"nothing to price is called {name!r}{hint}")
     return PRESETS[name]()

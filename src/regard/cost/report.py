@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from regard.cost.formulas import big_o, written
+from regard.cost.formulas import big_o
 from regard.cost.result import Cost
+from regard.paper.formulas import written
+from regard.paper.quantities import about
 
 ROWS = {
     "parameters": "parameters",
@@ -20,8 +22,6 @@ ROWS = {
     "moved_bytes": "bytes moved at least",
     "depth": "depth, steps in sequence",
 }
-UNITS = ((10**15, "P"), (10**12, "T"), (10**9, "G"), (10**6, "M"))
-BYTES = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 
 
 def totals(cost: Cost) -> list[tuple[str, str, str]]:
@@ -31,18 +31,6 @@ def totals(cost: Cost) -> list[tuple[str, str, str]]:
     return [
         (name, f"{value:,}", about(value, in_bytes)) for name, value, in_bytes in rows if value is not None
     ]
-
-
-def about(value: int, in_bytes: bool = False) -> str:
-    """A large number in short.
-
-    >>> about(272_298_589_184), about(497_759_232, in_bytes=True), about(12)
-    ('272.3 G', '474.7 MiB', '')
-    """
-    for unit, name in BYTES if in_bytes else UNITS:
-        if value >= unit:
-            return f"{value / unit:,.1f} {name}"
-    return ""
 
 
 def formulas(cost: Cost, letters: tuple[str, ...]) -> list[tuple[str, str, str]]:

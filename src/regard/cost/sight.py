@@ -116,7 +116,7 @@ def _sees_itself(pattern: Pattern) -> bool:
 def _keys_seen(pattern: Pattern, n: int, m: int) -> int:
     if pattern.atoms() and pattern.by_distance:
         # Key k meets the distances q − k of q from m − n to m − 1.
-        allowed = pattern.allows(torch.arange(1 - m, m), 0).long()
+        allowed = pattern.allows(torch.arange(1 - m, m), torch.tensor(0)).long()
         before = torch.cat([allowed.new_zeros(1), allowed.cumsum(0)])
         k = torch.arange(m)
         low = m - n - k + m - 1  # index of distance m − n − k

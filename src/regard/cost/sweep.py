@@ -10,17 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 from regard.cost.pricing import price
 from regard.cost.shapes import AttentionShape, RNNShape
-from regard.errors import check_int, need
+from regard.errors import check_int
 from regard.models import GPTConfig
+from regard.paper.figures import dress, legend, new_figure
+from regard.paper.ink import INK, SERIES
+from regard.paper.quantities import binary
 from regard.pattern import Pattern, parse
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 CURVES = ("causal", "windowed(256)", "strided(1024)", "linear")
 PER_OCTAVE = 2
 RNN = "rnn"
-COLOURS = ("#1f4e79", "#c55a11", "#548235", "#7030a0", "#bf9000", "#a61c3c", "#3b8686", "#595959")
 
 
 @dataclass(frozen=True)
@@ -129,55 +132,36 @@ def overtakings(found: Sweep) -> list[tuple[int, int, str]]:
 
 def figure(found: Sweep) -> Figure:
     """The cost of the whole sequence and of one token, on log axes, with numbered crossings."""
-    need("matplotlib", "plot")
-    from matplotlib.figure import Figure
-
     marks = overtakings(found)
-    out = Figure(figsize=(10, 4.4 + 0.18 * len(marks)), dpi=150)
-    out.set_layout_engine("constrained")
+    out = new_figure(10, 4.4 + 0.18 * len(marks), fitted=True)
     left, right = out.subplots(1, 2)
     for axes, per_token in ((left, False), (right, True)):
         for i, (name, values) in enumerate(found.curves.items()):
             shown = [v / n for v, n in zip(values, found.lengths, strict=True)] if per_token else values
-            style = "-" if i < len(COLOURS) else "--"
-            axes.plot(found.lengths, shown, style, color=COLOURS[i % len(COLOURS)], linewidth=1.8, label=name)
+            style = "-" if i < len(SERIES) else "--"
+            axes.plot(found.lengths, shown, style, color=SERIES[i % len(SERIES)], linewidth=1.8, label=name)
         for number, (n, flops, _) in enumerate(marks, 1):
             if n < found.lengths[0]:
                 continue  # told below, but left of the picture
             at = (n, flops / n if per_token else flops)
             axes.plot(*at, "o", color="white", markeredgecolor="black", markersize=12, zorder=4)
             axes.annotate(str(number), at, ha="center", va="center", fontsize=7, zorder=5)
-        _dress(axes, found.lengths)
-    left.set_ylabel("flops of one forward pass")
-    right.set_ylabel("flops per token")
-    right.legend(frameon=False, loc="upper left")
-    out.suptitle(found.what, fontsize=11, fontweight="bold")
+        _by_powers(axes, found.lengths)
+    dress(left, "n, tokens", "flops of one forward pass")
+    dress(right, "n, tokens", "flops per token")
+    legend(right, loc="upper left")
+    out.suptitle(found.what, fontsize=11, fontweight="bold", color=INK)
     lines = [f"{number}   {text}" for number, (_, _, text) in enumerate(marks, 1)]
-    out.supxlabel("\n".join(lines or ["no curve overtakes another"]), fontsize=8.5, x=0.02, ha="left")
+    out.supxlabel(
+        "\n".join(lines or ["no curve overtakes another"]), fontsize=8.5, x=0.02, ha="left", color=INK
+    )
     return out
 
 
-def _dress(axes: Any, lengths: tuple[int, ...]) -> None:
+def _by_powers(axes: Axes, lengths: tuple[int, ...]) -> None:
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     ticks = [n for n in (1 << i for i in range(40)) if lengths[0] <= n <= lengths[-1]]
     step = -(-len(ticks) // 8)
-    axes.set_xticks(ticks[::step], [short(n) for n in ticks[::step]])
-    axes.set_xlabel("n, tokens")
-    axes.grid(which="major", color="#dddddd", linewidth=0.6)
-    axes.grid(which="minor", axis="y", color="#eeeeee", linewidth=0.4)
+    axes.set_xticks(ticks[::step], [binary(n) for n in ticks[::step]])
     axes.tick_params(which="minor", length=0)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
-
-
-def short(n: int) -> str:
-    """A power of two as it is said: 4k, 1M.
-
-    >>> short(4096), short(1 << 20), short(512)
-    ('4k', '1M', '512')
-    """
-    for unit, name in ((1 << 20, "M"), (1 << 10, "k")):
-        if n >= unit and n % unit == 0:
-            return f"{n // unit}{name}"
-    return str(n)

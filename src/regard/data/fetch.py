@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from regard.data.archives import extract
 from regard.data.files import Known, new_folder
@@ -88,25 +87,20 @@ def unpack(source: Published, archive: Path, into: Path) -> None:
 def _download(source: Published, fresh: Path, looked: list[Path]) -> None:
     """Fetch everything into a fresh folder; what fails its checksum never leaves it."""
     for known in source.downloads:
-        path = Path(_fetch(source, known, fresh, looked))
+        path = _fetch(source, known, fresh, looked)
         if source.archive is not None:
             unpack(source, path, fresh)
             path.unlink()
 
 
-def _fetch(source: Published, known: Known, fresh: Path, looked: list[Path]) -> Any:
+def _fetch(source: Published, known: Known, fresh: Path, looked: list[Path]) -> Path:
     pooch = need("pooch", "data")
     need("tqdm", "data")
     failures = need("requests", "data").exceptions.RequestException
     url = f"{source.address}{known.name}"
     try:
-        return pooch.retrieve(
-            url,
-            known.checksum,
-            fname=known.name,
-            path=fresh,
-            downloader=pooch.HTTPDownloader(progressbar=True, timeout=30),
-        )
+        downloader = pooch.HTTPDownloader(progressbar=True, timeout=30)
+        return Path(pooch.retrieve(url, known.checksum, known.name, fresh, downloader=downloader))
     except ValueError as error:
         raise ValueError(
             f"{url} gave something that does not have the official checksum {known.checksum}: "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
@@ -14,7 +13,7 @@ from regard.data import formats
 from regard.data.fetch import Published, find
 from regard.data.files import Known, read_known, unzipped
 from regard.data.kinds import Corpus, Images, Pictures, Reviews, Texts, split
-from regard.errors import need
+from regard.errors import did_you_mean, need
 
 SENTIMENTS = ("negative", "positive")
 
@@ -106,9 +105,8 @@ def load(name: str, *, folder: str | Path | None = None) -> Images | Corpus | Re
     if name in EMBEDDED:
         return EMBEDDED[name]()
     if name not in PUBLISHED:
-        near = difflib.get_close_matches(str(name), NAMES, n=1, cutoff=0.5)
-        hint = f"did you mean {near[0]!r}? " if near else ""
-        raise ValueError(f"name must be a data set, got {name=}; {hint}there are {', '.join(NAMES)}")
+        hint = did_you_mean(name, NAMES)
+        raise ValueError(f"name must be a data set, got {name=}{hint or ';'} there are {', '.join(NAMES)}")
     source, reader = PUBLISHED[name]
     return reader(source, find(source, folder))
 

@@ -42,11 +42,11 @@ class Tokenizer(ABC):
     def _decode(self, ids: list[int]) -> str: ...
 
     @abstractmethod
-    def _state(self) -> dict[str, Any]: ...
+    def _state(self) -> dict[str, object]: ...
 
     @classmethod
     @abstractmethod
-    def _from_state(cls, state: dict[str, Any]) -> Tokenizer: ...
+    def _from_state(cls, state: dict[str, object]) -> Tokenizer: ...
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of ids."""
@@ -115,11 +115,11 @@ class WordTokenizer(Tokenizer):
     def _decode(self, ids: list[int]) -> str:
         return " ".join(self.words[i] for i in ids)
 
-    def _state(self) -> dict[str, Any]:
+    def _state(self) -> dict[str, object]:
         return {"words": self.words[len(SPECIALS) :]}
 
     @classmethod
-    def _from_state(cls, state: dict[str, Any]) -> WordTokenizer:
+    def _from_state(cls, state: dict[str, object]) -> WordTokenizer:
         return cls(_strings(state["words"]))
 
 
@@ -170,11 +170,11 @@ class CharTokenizer(Tokenizer):
     def _decode(self, ids: list[int]) -> str:
         return "".join(self.characters[i] for i in ids)
 
-    def _state(self) -> dict[str, Any]:
+    def _state(self) -> dict[str, object]:
         return {"characters": self.characters[len(SPECIALS) :]}
 
     @classmethod
-    def _from_state(cls, state: dict[str, Any]) -> CharTokenizer:
+    def _from_state(cls, state: dict[str, object]) -> CharTokenizer:
         return cls(_strings(state["characters"]))
 
 
@@ -238,11 +238,11 @@ class BytePairTokenizer(Tokenizer):
     def _decode(self, ids: list[int]) -> str:
         return self.library.decode(ids, skip_special_tokens=True)
 
-    def _state(self) -> dict[str, Any]:
+    def _state(self) -> dict[str, object]:
         return {"library": json.loads(self.library.to_str())}
 
     @classmethod
-    def _from_state(cls, state: dict[str, Any]) -> BytePairTokenizer:
+    def _from_state(cls, state: dict[str, object]) -> BytePairTokenizer:
         hub = need("tokenizers", "text")
         try:
             return cls(hub.Tokenizer.from_str(json.dumps(state["library"])))

@@ -6,11 +6,12 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import linear, scaled_dot_product_attention
 
-from regard.attention import DistanceBias, attend, packed
+from regard.attention import DistanceBias, attend, short_qkv
 from regard.errors import check_int
 from regard.layers import compiled
-from regard.layers.cache import LayerCache, Seen
+from regard.layers.cache import CachedKeys, LayerCache
 from regard.layers.linear_mixer import Linear, LinearCache, mix_linear
 from regard.layers.position import Alibi, Position, Rotary
 from regard.layers.slots import attend_slots
@@ -54,7 +55,7 @@ class Attention(nn.Module):
         self.bias = position.bias(heads) if isinstance(position, Alibi) else None
         # Short sequences go straight from the projection to a kernel, where nothing else touches the scores.
         bare = not isinstance(position, Rotary | Alibi) and not isinstance(pattern, Linear)
-        self.band = packed.band_of(pattern) if bare else None
+        self.band = short_qkv.band_in_one_tile(pattern) if bare else None
         self.qkv = nn.Linear(width, (heads + 2 * self.kv_heads) * self.head_width)
         self.out = nn.Linear(heads * self.head_width, width)
 
@@ -69,11 +70,11 @@ class Attention(nn.Module):
         """Map tokens (B,N,C) to (B,N,C); with a cache they continue what it holds."""
         H, G = self.heads, self.kv_heads
         qkv = self.qkv(x).unflatten(-1, (H + 2 * G, self.head_width))  # B N H+2G D
-        if self.band is not None and qkv.is_cuda and segments is cache is None and packed.fits(qkv):
+        if self.band is not None and qkv.is_cuda and segments is cache is None and short_qkv.fits(qkv):
             if trace is not None:
                 q, k, v = qkv.transpose(1, 2).split([H, G, G], dim=1)  # B H N D
                 _record(q, k, v, self.pattern, trace)
-            return self.out(packed.attend_packed(qkv, H, self.band).flatten(2))
+            return self.out(short_qkv.attend_qkv(qkv, H, self.band).flatten(2))
         q, k, v = qkv.transpose(1, 2).split([H, G, G], dim=1)  # B H N D
         if self.rotary is not None:
             start = 0 if cache is None else cache.length
@@ -85,12 +86,24 @@ class Attention(nn.Module):
             out = compiled.mix(q, k, v, self.pattern, self.bias, segments)
         else:
             assert cache is None or isinstance(cache, LayerCache)
-            seen = Seen(k, v, segments, None) if cache is None else cache.extend(k, v, segments)
+            seen = CachedKeys(k, v, segments, None) if cache is None else cache.extend(k, v, segments)
             out = _mix(q, seen, self.pattern, self.bias, trace)
         return self.out(out.transpose(1, 2).flatten(2))  # B H N D -> B N H·D
 
+    def first_row(self, x: Tensor) -> Tensor:
+        """Row 0 (B,1,C) of full attention over tokens (B,N,C): one query for all keys."""
+        wide = self.heads * self.head_width
+        weight, bias = self.qkv.weight, self.qkv.bias
+        q = linear(x[:, :1], weight[:wide], bias[:wide])
+        k, v = linear(x, weight[wide:], bias[wide:]).chunk(2, dim=-1)
+        q, k, v = (y.unflatten(-1, (-1, self.head_width)).transpose(1, 2) for y in (q, k, v))  # B H N D
+        out = scaled_dot_product_attention(q, k, v, enable_gqa=self.heads != self.kv_heads)
+        return self.out(out.transpose(1, 2).flatten(2))
 
-def _mix(q: Tensor, seen: Seen, pattern: Pattern, bias: DistanceBias | None, trace: Trace | None) -> Tensor:
+
+def _mix(
+    q: Tensor, seen: CachedKeys, pattern: Pattern, bias: DistanceBias | None, trace: Trace | None
+) -> Tensor:
     if seen.positions is not None:
         return _mix_slots(q, seen, pattern, bias, trace)
     key, value, segments = seen.key, seen.value, seen.segments
@@ -106,7 +119,7 @@ def _record(q: Tensor, key: Tensor, value: Tensor, pattern: Pattern, trace: Trac
 
 
 def _mix_slots(
-    q: Tensor, seen: Seen, pattern: Pattern, bias: DistanceBias | None, trace: Trace | None
+    q: Tensor, seen: CachedKeys, pattern: Pattern, bias: DistanceBias | None, trace: Trace | None
 ) -> Tensor:
     """Some keys were dropped or overwritten: slots no longer tell positions, so the mask is spelt out."""
     keys, queries = seen.positions, seen.queries

@@ -9,7 +9,6 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from regard.layers import compiled
 from regard.layers.attention import Attention
 from regard.layers.cache import LayerCache
 from regard.layers.dropout import drop
@@ -118,7 +117,7 @@ class Block(nn.Module):
         share = self.dropout if self.training else 0.0
 
         def attention(x: Tensor) -> Tensor:
-            return drop(compiled.first_row(self.attention, x), share, generator)
+            return drop(self.attention.first_row(x), share, generator)
 
         def feedforward(x: Tensor) -> Tensor:
             return drop(self.feedforward(x), share, generator)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -18,7 +17,7 @@ SHORTEST = 64  # slots that an unbounded cache starts with; it doubles when they
 
 
 @dataclass(frozen=True)
-class Seen:
+class CachedKeys:
     """What the newest queries attend to; `positions` (M,) is None where the keys stand at 0 … M − 1.
 
     A position of −1 is a slot that holds nothing yet.
@@ -67,7 +66,7 @@ class LayerCache:
             return 0
         return sum(x[:, :, :1].nbytes for x in (self.key, self.value)) * self.held
 
-    def extend(self, key: Tensor, value: Tensor, segments: Tensor | None = None) -> Seen:
+    def extend(self, key: Tensor, value: Tensor, segments: Tensor | None = None) -> CachedKeys:
         """Take in the next keys (B,G,N,D), values and segments (B,N); give what their queries may need."""
         start, stop = self.length, self.length + key.shape[2]
         most = self.capacity if self.total is None else min(self.capacity, self.total)
@@ -115,7 +114,7 @@ class LayerCache:
             self.key, self.value, self.segments = made
         return [self.key, self.value, self.segments]
 
-    def _before(self, slots: list[Tensor | None], new: tuple[Tensor | None, ...]) -> Seen:
+    def _before(self, slots: list[Tensor | None], new: tuple[Tensor | None, ...]) -> CachedKeys:
         """Several queries: the early ones may see what the later keys are about to replace."""
         if self.length == 0 and self.total is None:
             return _seen(list(new))
@@ -150,7 +149,7 @@ class Cache:
     """
 
     def __init__(self, patterns: Sequence[Pattern], capacity: int) -> None:
-        self.layers: list[Any] = [  # of LayerCache and LinearCache
+        self.layers: list[LayerCache | LinearCache] = [
             LinearCache(capacity) if isinstance(pattern, Linear) else LayerCache(pattern, capacity)
             for pattern in patterns
         ]
@@ -175,10 +174,10 @@ def _seen(
     positions: Tensor | None = None,
     queries: Tensor | None = None,
     own: Tensor | None = None,
-) -> Seen:
+) -> CachedKeys:
     key, value, segments = parts
     assert key is not None
     assert value is not None
     if positions is None or queries is None:
-        return Seen(key, value, segments)
-    return Seen(key, value, segments, positions.to(key.device), queries.to(key.device), own)
+        return CachedKeys(key, value, segments)
+    return CachedKeys(key, value, segments, positions.to(key.device), queries.to(key.device), own)

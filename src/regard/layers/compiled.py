@@ -8,12 +8,12 @@ what the forward kept; elsewhere it runs the forward once more.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.function import FunctionCtx
 from torch.library import Library
-from torch.nn.functional import linear, scaled_dot_product_attention
+from torch.nn.functional import scaled_dot_product_attention
 
 from regard.attention import DistanceBias, attend, triton_tiles
 from regard.attention.problem import check
@@ -58,17 +58,6 @@ def _kernels(query: Tensor, value: Tensor) -> bool:
     return query.is_cuda and known and max(query.shape[3], value.shape[3]) <= triton_tiles.WIDEST
 
 
-def first_row(attention: Any, x: Tensor) -> Tensor:
-    """Row 0 (B,1,C) of full attention over tokens (B,N,C): one query for all keys."""
-    wide = attention.heads * attention.head_width
-    weight, bias = attention.qkv.weight, attention.qkv.bias
-    q = linear(x[:, :1], weight[:wide], bias[:wide])
-    k, v = linear(x, weight[wide:], bias[wide:]).chunk(2, dim=-1)
-    q, k, v = (y.unflatten(-1, (-1, attention.head_width)).transpose(1, 2) for y in (q, k, v))  # B H N D
-    out = scaled_dot_product_attention(q, k, v, enable_gqa=attention.heads != attention.kv_heads)
-    return attention.out(out.transpose(1, 2).flatten(2))
-
-
 @torch.library.impl(LIBRARY, "attention_by_text", "CompositeExplicitAutograd")
 def _forward(
     query: Tensor, key: Tensor, value: Tensor, segments: Tensor | None, pattern: str, slopes: list[float]
@@ -110,12 +99,12 @@ def _arranged(
     segments: Tensor | None,
     pattern: str,
     bias: DistanceBias | None,
-) -> Any:
+) -> tuple[Tensor, Tensor, Tensor, triton_tiles.Work, triton_tiles.Tilings]:
     return triton_tiles.arranged(check(query, key, value, _parse(pattern), None, bias, segments))
 
 
 @torch.library.register_fake(NAME, lib=LIBRARY)
-def _shape(query: Tensor, key: Tensor, value: Tensor, *rest: Any) -> tuple[Tensor, Tensor]:
+def _shape(query: Tensor, key: Tensor, value: Tensor, *rest: object) -> tuple[Tensor, Tensor]:
     return query.new_empty(*query.shape[:3], value.shape[3]), _kept(query, value)
 
 
@@ -126,19 +115,30 @@ def _kept(query: Tensor, value: Tensor) -> Tensor:
 
 @torch.library.register_fake(f"{NAME}_backward", lib=LIBRARY)
 def _shapes(
-    grad: Tensor, out: Tensor, kept: Tensor, query: Tensor, key: Tensor, value: Tensor, *rest: Any
+    grad: Tensor, out: Tensor, kept: Tensor, query: Tensor, key: Tensor, value: Tensor, *rest: object
 ) -> tuple[Tensor, Tensor, Tensor]:
     q, k, v = (x.new_empty(x.shape) for x in (query, key, value))
     return q, k, v
 
 
-def _remember(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
+Inputs = tuple[Tensor, Tensor, Tensor, Tensor | None, str, list[float]]
+
+
+class _SavedInputs(FunctionCtx):
+    """What the forward pass leaves for the backward pass."""
+
+    saved_tensors: tuple[Tensor, ...]
+    pattern: str
+    slopes: list[float]
+
+
+def _remember(ctx: _SavedInputs, inputs: Inputs, output: tuple[Tensor, Tensor]) -> None:
     query, key, value, segments, ctx.pattern, ctx.slopes = inputs
-    ctx.save_for_backward(*output, query, key, value, segments)
+    ctx.save_for_backward(*output, query, key, value, segments)  # type: ignore[arg-type]
     ctx.set_materialize_grads(False)
 
 
-def _gradient(ctx: Any, grad: Tensor, _: Tensor | None) -> tuple[Tensor | None, ...]:
+def _gradient(ctx: _SavedInputs, grad: Tensor, _: Tensor | None) -> tuple[Tensor | None, ...]:
     found = torch.ops.regard.attention_by_text_backward(grad, *ctx.saved_tensors, ctx.pattern, ctx.slopes)
     return *found, None, None, None
 

@@ -9,10 +9,11 @@ from torch import Tensor
 
 from regard.attention import linear_attend
 from regard.attention.linear_features import elu1
+from regard.attention.linear_reference import visible
 from regard.errors import check_int
 from regard.layers.tracing import Trace
 from regard.pattern import Causal
-from regard.pattern.spans import Kept
+from regard.pattern.spans import CacheBound
 
 FEATURE = "elu1"  # always positive, so no denominator vanishes
 
@@ -28,9 +29,9 @@ class Linear(Causal):
     ('linear', Linear(), 0)
     """
 
-    def kept(self) -> Kept | None:
+    def kept(self) -> CacheBound | None:
         """No keys: their sum is enough."""
-        return Kept()
+        return CacheBound()
 
 
 class LinearCache:
@@ -125,11 +126,7 @@ def mix_linear(
 def linear_weights(q: Tensor, k: Tensor, segments: Tensor | None) -> Tensor:
     """The weights (B,H,N,N) that linear attention applies, never made outside of a trace."""
     q, k = elu1(q), elu1(k).repeat_interleave(q.shape[1] // k.shape[1], 1)
-    N = q.shape[2]
-    seen = Causal().dense(N).to(q.device)[None, None]
-    if segments is not None:
-        own = segments[:, None, :, None]
-        seen = seen & (own == segments[:, None, None, :]) & (own >= 0)
+    seen = visible(q.shape[2], q.shape[2], True, segments, q.device)
     scores = (q @ k.mT).masked_fill(~seen, 0.0)
     return scores / scores.sum(-1, keepdim=True).clamp(min=torch.finfo(scores.dtype).tiny)
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from regard.layers.tracing import Trace
 from regard.pattern import Causal, Pattern, Strided
+from regard.pattern.spans import Positions
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +37,7 @@ class Layout:
         """Whether key p always lies in slot p."""
         return self.table is None and self.recent == 0
 
-    def slot(self, position: Any) -> Any:
+    def slot(self, position: Positions) -> Positions:
         """Where the key of a position goes, for integers or tensors; only without a table."""
         assert self.table is None
         if self.recent == 0:

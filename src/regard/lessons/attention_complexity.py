@@ -14,6 +14,7 @@ from regard.lessons.figures import curves
 from regard.lessons.lesson import Lesson
 from regard.lessons.measuring import crossing, milliseconds
 from regard.lessons.parts import Check, Formula, Picture, Prose, Table, table
+from regard.paper.formulas import written
 from regard.pattern import Full
 
 n, d = sympy.symbols("n d", positive=True, integer=True)
@@ -53,7 +54,7 @@ def terms() -> list[Formula | Table | Check | Prose]:
         "mix": "scores and weighted sums: two products over n² pairs",
         "out": "output projection: one product (n,d)·(d,d)",
     }
-    rows = [[names[name], formulas.written(part.macs)] for name, part in cost.parts]
+    rows = [[names[name], written(part.macs)] for name, part in cost.parts]
     number = price(AttentionShape(width=48), tokens=20)
     counted = sympy.expand(cost.macs).subs({s: {"n": 20, "d": 48}[s.name] for s in cost.macs.free_symbols})
     return [

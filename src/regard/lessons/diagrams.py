@@ -3,30 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from regard.lessons.figures import COLOURS, INK, QUIET, blank
+from regard.lessons.figures import blank
+from regard.paper.figures import head
+from regard.paper.ink import INK, QUIET, SERIES
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-NAVY, ORANGE, TEAL = COLOURS[:3]
+NAVY, ORANGE, TEAL = SERIES[:3]
 PALE, SAND, MINT = "#e8edf5", "#fbe9d3", "#d5efec"  # light grounds for NAVY, ORANGE and TEAL
 Point = tuple[float, float]
 
 
-def canvas(width: float, height: float, title: str = "") -> Any:
+def canvas(width: float, height: float, title: str = "") -> tuple[Figure, Axes]:
     """A figure and axes without ticks; a unit is as long upwards as sideways, and an inch has 1.6 of them."""
     figure, axes = blank(width, height)
     axes.set(xlim=(0, 1.6 * width), ylim=(0, 1.6 * (height - (0.42 if title else 0))), aspect="equal")
     axes.axis("off")
-    if title:
-        axes.set_title(title, fontsize=11, color=INK, loc="left", fontweight="bold")
+    head(axes, title)
     return figure, axes
 
 
 def box(
-    axes: Any, at: Point, text: str, size: Point = (0.9, 0.6), fill: str = PALE, ink: str = INK, font: int = 9
+    axes: Axes,
+    at: Point,
+    text: str,
+    size: Point = (0.9, 0.6),
+    fill: str = PALE,
+    ink: str = INK,
+    font: int = 9,
 ) -> None:
     """A box around a point, with its text in the middle."""
     from matplotlib.patches import FancyBboxPatch
@@ -40,16 +48,24 @@ def box(
     axes.text(x, y, text, ha="center", va="center_baseline", fontsize=font, color=ink)
 
 
-def arrow(axes: Any, start: Point, end: Point, ink: str = INK, bend: float = 0.0, width: float = 1.1) -> None:
+def arrow(
+    axes: Axes, start: Point, end: Point, ink: str = INK, bend: float = 0.0, width: float = 1.1
+) -> None:
     """An arrow; `bend` lifts its middle, as a share of its length."""
     look = {"arrowstyle": "-|>,head_length=0.35,head_width=0.16", "color": ink, "linewidth": width}
     look |= {"shrinkA": 0, "shrinkB": 0, "connectionstyle": f"arc3,rad={bend}"}
     axes.annotate("", end, start, arrowprops=look)
 
 
-def say(axes: Any, at: Point, text: str, ink: str = QUIET, side: str = "center", font: int = 9) -> None:
+def say(axes: Axes, at: Point, text: str, ink: str = QUIET, side: str = "center", font: int = 9) -> None:
     """Words at a point."""
     axes.text(*at, text, ha=side, va="center", fontsize=font, color=ink)
+
+
+def tile(axes: Axes, grey: Sequence[Sequence[float]], corner: Point, side: float) -> None:
+    """A small grey picture in a square, from its lower left corner."""
+    (x, y), far = corner, (corner[0] + side, corner[1] + side)
+    axes.imshow(grey, cmap="gray", vmin=0, vmax=1, zorder=2, extent=(x, far[0], y, far[1]))
 
 
 def recurrent_grid(rows: int = 3, cols: int = 4) -> Figure:
@@ -126,15 +142,14 @@ def vision_transformer(image: Sequence[Sequence[float]], side: int = 3) -> Figur
     wide, high = axes.get_xlim(), axes.get_ylim()
     pixels, patch = len(image), len(image) // side
     assert pixels == side * patch, f"{side} patches do not divide {pixels} pixels"
-    shown = {"cmap": "gray", "vmin": 0, "vmax": 1, "zorder": 2}
     left, low, size = 0.1, 0.25, 1.8
     for row in range(side):
         for col in range(side):
             part = [line[col * patch : (col + 1) * patch] for line in image[row * patch : (row + 1) * patch]]
             x, y = left + col * size / side, low + (side - 1 - row) * size / side
-            axes.imshow(part, extent=(x, x + size / side, y, y + size / side), **shown)
+            tile(axes, part, (x, y), size / side)
             x = 3.15 + (side * row + col) * 0.77
-            axes.imshow(part, extent=(x, x + 0.58, 0.86, 1.44), **shown)
+            tile(axes, part, (x, 0.86), 0.58)
     for k in range(1, side):
         at = k * size / side
         axes.plot([left + at] * 2, [low, low + size], color=ORANGE, linewidth=1.2, zorder=3)
@@ -184,10 +199,10 @@ def shifted_targets(words: Sequence[str], padding: str = "<PAD>") -> Figure:
         arrow(axes, (x, 1.81), (x, 1.24), ink)
         box(axes, (x, 0.95), target, (1.3, 0.5), SAND if real else "#f1f1f1", INK if real else QUIET)
         if not real:
-            axes.plot([x - 0.6, x + 0.6], [0.78, 1.12], color=COLOURS[4], linewidth=1.8)
+            axes.plot([x - 0.6, x + 0.6], [0.78, 1.12], color=SERIES[4], linewidth=1.8)
     say(axes, (0.1, 3.1), "tokens", QUIET, "left")
     say(axes, (0.1, 0.95), "targets", QUIET, "left")
-    say(axes, (0.1, 0.3), "struck out: no target, left out of the mean", COLOURS[4], "left")
+    say(axes, (0.1, 0.3), "struck out: no target, left out of the mean", SERIES[4], "left")
     return figure
 
 
@@ -223,7 +238,7 @@ def arcs(words: Sequence[str], panels: Mapping[str, Sequence[tuple[str, int, Seq
     figure, axes = canvas(6.4, sum(heights) / 1.6)
     widths = [0.155 * len(word) + 0.3 for word in words]
     xs = [sum(widths[:i]) + widths[i] / 2 for i in range(len(words))]
-    inks = iter(COLOURS)
+    inks = iter(SERIES)
     for k, (title, heads) in enumerate(panels.items()):
         y = sum(heights[k + 1 :]) + 0.3
         top = y + heights[k] - 0.5

@@ -1,32 +1,22 @@
-"""The few kinds of picture that lessons draw, in one style; nothing global is touched."""
+"""The few kinds of picture that lessons draw, in one style."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from regard.errors import need
+from regard.paper.figures import bare, dress, head, legend, new_figure, scale
+from regard.paper.ink import INK, QUIET, SERIES, STYLES
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-INK, QUIET = "#1a1f2b", "#5a6374"
-# Apart in grey and for readers who confuse red and green; styles tell them apart once more.
-COLOURS = ("#1f3a6e", "#d9822b", "#2a9d8f", "#8a3ffc", "#c1121f", "#6c757d")
-STYLES = ("-o", "--s", "-.^", ":D", "-v", "--x")
 
-
-def blank(width: float = 6.4, height: float = 4.0) -> Any:
+def blank(width: float = 6.4, height: float = 4.0) -> tuple[Figure, Axes]:
     """A figure and its axes."""
-    need("matplotlib", "plot")
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width, height), dpi=110, layout="constrained")
-    axes = figure.subplots()
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
-    axes.tick_params(colors=QUIET, labelsize=9)
-    return figure, axes
+    figure = new_figure(width, height, fitted=True)
+    return figure, figure.subplots()
 
 
 def curves(
@@ -40,7 +30,7 @@ def curves(
 ) -> Figure:
     """Lines with a legend; `log` names the axes that are logarithmic, `marks` upright lines by name."""
     figure, axes = blank()
-    for (name, (xs, ys)), style, colour in zip(series.items(), STYLES, COLOURS, strict=False):
+    for (name, (xs, ys)), style, colour in zip(series.items(), STYLES, SERIES, strict=False):
         axes.plot(xs, ys, style, color=colour, label=name, markersize=4, linewidth=1.5)
     if "x" in log:
         axes.set_xscale("log", base=2)
@@ -61,11 +51,8 @@ def curves(
             color=QUIET,
             bbox={"facecolor": "white", "edgecolor": "none", "pad": 1},  # over the line of another mark
         )
-    axes.set_xlabel(x, color=INK)
-    axes.set_ylabel(y, color=INK)
-    axes.set_title(title, fontsize=11, color=INK, loc="left", fontweight="bold")
-    axes.grid(alpha=0.25)
-    axes.legend(fontsize=9, frameon=False)
+    dress(axes, x, y, title)
+    legend(axes)
     return figure
 
 
@@ -79,26 +66,24 @@ def grid(
     size: float = 0.46,
 ) -> Figure:
     """A matrix as shaded squares, with words in them where given."""
-    from matplotlib.colors import LinearSegmentedColormap
-
     figure, axes = blank(max(3.6, 1.6 + size * len(cols)), 1.1 + size * len(rows))
-    shades = LinearSegmentedColormap.from_list("regard", ["#f3f5f8", "#8fa6cf", COLOURS[0]])
+    bare(axes)
+    head(axes, title)
     top = max(max(row) for row in values) or 1.0
-    axes.imshow(values, cmap=shades, vmin=0, vmax=top, aspect="equal")
+    axes.imshow(values, cmap=scale("#f3f5f8", "#8fa6cf", SERIES[0]), vmin=0, vmax=top, aspect="equal")
     for i, line in enumerate(text or ()):
         for j, word in enumerate(line):
             colour = "white" if values[i][j] > 0.6 * top else INK
             axes.text(j, i, word, ha="center", va="center", fontsize=9, color=colour)
     axes.set_xticks(range(len(cols)), cols)
     axes.set_yticks(range(len(rows)), rows)
-    axes.tick_params(length=0, top=True, labeltop=True, bottom=False, labelbottom=False)
+    axes.tick_params(
+        length=0, colors=QUIET, labelsize=9, top=True, labeltop=True, bottom=False, labelbottom=False
+    )
     axes.set_xticks([j - 0.5 for j in range(1, len(cols))], minor=True)
     axes.set_yticks([i - 0.5 for i in range(1, len(rows))], minor=True)
     axes.grid(which="minor", color="white", linewidth=1)
     axes.tick_params(which="minor", length=0)
-    for side in axes.spines.values():
-        side.set_visible(False)
-    axes.set_title(title, fontsize=11, color=INK, loc="left", fontweight="bold")
     return figure
 
 
@@ -106,12 +91,12 @@ def bars(values: Mapping[str, float], *, x: str, title: str) -> Figure:
     """Horizontal bars with their numbers, the first at the top."""
     figure, axes = blank(6.4, 1.3 + 0.42 * len(values))
     names = list(values)
-    axes.barh(range(len(names)), list(values.values()), color=COLOURS[0], height=0.6)
+    axes.barh(range(len(names)), list(values.values()), color=SERIES[0], height=0.6)
     for i, value in enumerate(values.values()):
         axes.text(value, i, f" {value:.3g}", va="center", fontsize=9, color=INK)
     axes.set_yticks(range(len(names)), names)
     axes.invert_yaxis()
     axes.set_xlim(0, 1.15 * max(values.values()))
-    axes.set_xlabel(x, color=INK)
-    axes.set_title(title, fontsize=11, color=INK, loc="left", fontweight="bold")
+    dress(axes, x, title=title)
+    axes.grid(visible=False, axis="y")
     return figure

@@ -8,13 +8,13 @@ import sympy
 import torch
 
 from regard.cost import GridRNNShape, executed, price
-from regard.cost.formulas import written
 from regard.lessons.completing import digits_completed, first_moved
 from regard.lessons.diagrams import reading_order, recurrent_grid
 from regard.lessons.exercises.grid_rnn import EXERCISES
 from regard.lessons.figures import grid
 from regard.lessons.lesson import Lesson
 from regard.lessons.parts import Check, Formula, Picture, Prose, Table, table
+from regard.paper.formulas import written
 from regard.probe import completion_figure
 from regard.recipes import get
 from regard.recurrence import grid_rnn, identity

@@ -62,8 +62,8 @@ class Answer:
         """Whether every check held."""
         return all(check.holds for check in self.checks)
 
-    def as_dict(self) -> dict[str, Any]:
-        """Everything but the pictures, for machines."""
+    def as_dict(self) -> dict[str, object]:
+        """The parts in reading order as plain values, but no pictures."""
         return {
             "name": self.lesson.name,
             "title": self.lesson.title,

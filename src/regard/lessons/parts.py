@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from regard.lessons.mathml import mathml
+from regard.paper import formulas, tables
+from regard.paper.figures import drawn
+from regard.paper.mathml import mathml
+from regard.paper.quantities import number
 
 if TYPE_CHECKING:
+    import sympy
     from matplotlib.figure import Figure
 
 
@@ -34,23 +38,16 @@ class Formula:
     """
 
     says: str
-    value: Any  # a sympy expression, equation or matrix
+    value: sympy.Basic  # an expression, an equation or a matrix
     as_written: bool = False  # keep the order of the terms, which sympy would sort
 
     def latex(self) -> str:
         """For papers and notebooks."""
-        import sympy
-
-        shape = "array" if _wide(self.value) else "matrix"
-        text = sympy.latex(self.value, mat_delim="(", mat_str=shape, order=self._order())
-        return str(text).replace(r"\phi", r"\varphi")  # the φ of the prose
+        return formulas.latex(self.value, self._order())
 
     def plain(self) -> str:
         """For the terminal."""
-        import sympy
-
-        text = sympy.pretty(self.value, use_unicode=True, wrap_line=False, order=self._order())
-        return "\n".join(line.rstrip() for line in text.split("\n"))
+        return formulas.pretty(self.value, self._order())
 
     def mathml(self) -> str:
         """For the site, which loads no script."""
@@ -89,9 +86,9 @@ class Table:
     says: str = ""
 
     def _repr_markdown_(self) -> str:
-        lines = [f"| {' | '.join(map(_cell, row))} |" for row in (self.head, *self.rows)]
-        rule = "|" + "|".join("---" if self.left(i) else "---:" for i in range(len(self.head))) + "|"
-        return "\n".join([*([self.says, ""] if self.says else []), lines[0], rule, *lines[1:]])
+        head, *rows = ([cell.replace("|", "\\|") for cell in row] for row in (self.head, *self.rows))
+        right = [i for i in range(len(head)) if not self.left(i)]
+        return "\n".join([*([self.says, ""] if self.says else []), tables.markdown(head, rows, right=right)])
 
     def left(self, column: int) -> bool:
         """Whether a column holds words; numbers stand on the right."""
@@ -118,11 +115,7 @@ class Picture:
     alt: str
 
     def _repr_png_(self) -> bytes:
-        from io import BytesIO
-
-        out = BytesIO()
-        self.draw().savefig(out, format="png", dpi=110)
-        return out.getvalue()
+        return drawn(self.draw(), "png", dpi=110)
 
 
 Part = Prose | Formula | Check | Table | Block | Picture
@@ -135,18 +128,3 @@ def table(head: Sequence[str], rows: Sequence[Sequence[object]], says: str = "")
     (('65,536', '0.123'),)
     """
     return Table(tuple(head), tuple(tuple(map(number, row)) for row in rows), says)
-
-
-def number(value: object) -> str:
-    """A value as a table shows it."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return str(value)
-    return (f"{value:,}" if isinstance(value, int) else f"{value:.3g}").replace("-", "−")
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
-
-
-def _wide(value: Any) -> bool:
-    return len(getattr(value, "shape", ())) == 2

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 import sympy
 
 from regard.lessons.exercises.rnn_recurrences import EXERCISES
-from regard.lessons.figures import COLOURS, INK, blank
+from regard.lessons.figures import blank
 from regard.lessons.lesson import Lesson
 from regard.lessons.parts import Block, Check, Formula, Picture, Table, table
+from regard.paper.ink import INK, SERIES
 from regard.recurrence import ScalarRecurrence
 
 if TYPE_CHECKING:
@@ -68,15 +69,15 @@ def _diagram() -> Figure:
             va="center",
             fontsize=12,
             color="white",
-            bbox={"boxstyle": "circle,pad=0.4", "facecolor": COLOURS[0], "edgecolor": "none"},
+            bbox={"boxstyle": "circle,pad=0.4", "facecolor": SERIES[0], "edgecolor": "none"},
         )
         axes.annotate("", (i, 0.74), (i, 0.14), arrowprops={"arrowstyle": "->", "color": INK})
         axes.text(i + 0.06, 0.42, "1", fontsize=10, color=INK)
         if i:
             axes.annotate(
-                "", (i - 0.17, 1), (i - 0.83, 1), arrowprops={"arrowstyle": "->", "color": COLOURS[1]}
+                "", (i - 0.17, 1), (i - 0.83, 1), arrowprops={"arrowstyle": "->", "color": SERIES[1]}
             )
-            axes.text(i - 0.5, 1.08, "−1", ha="center", fontsize=10, color=COLOURS[1])
+            axes.text(i - 0.5, 1.08, "−1", ha="center", fontsize=10, color=SERIES[1])
     axes.annotate("", (3.6, 1), (3.17, 1), arrowprops={"arrowstyle": "->", "color": INK})
     axes.text(3.66, 1, "y", va="center", fontsize=12, color=INK)
     axes.set(xlim=(-0.4, 4), ylim=(-0.2, 1.4))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from importlib import import_module
 
+from regard.errors import did_you_mean
 from regard.lessons.lesson import Lesson
 
 NAMES = (
@@ -30,9 +30,8 @@ def get(name: str) -> Lesson:
     'What several heads can do that one cannot'
     """
     if name not in NAMES:
-        near = get_close_matches(name, NAMES, n=1, cutoff=0.5)
-        hint = f"; did you mean {near[0]!r}?" if near else ";"
-        raise ValueError(f"no lesson is called {name!r}{hint} lessons: {', '.join(NAMES)}")
+        hint = did_you_mean(name, NAMES)
+        raise ValueError(f"no lesson is called {name!r}{hint or ';'} lessons: {', '.join(NAMES)}")
     module = import_module(f"regard.lessons.{name.replace('-', '_')}")
     lesson = module.LESSON
     assert isinstance(lesson, Lesson)

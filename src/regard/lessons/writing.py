@@ -10,6 +10,7 @@ from regard.lessons.parts import Picture
 from regard.lessons.render.latex import latex
 from regard.lessons.render.markdown import markdown
 from regard.lessons.render.notebook import executed, notebook
+from regard.paper.figures import save_figure
 
 FORMATS = ("md", "tex", "ipynb")
 
@@ -43,10 +44,7 @@ def pictures(lesson: Lesson, folder: Path | None, kind: str) -> Callable[[Pictur
             return None
         name = f"{lesson.name}-{picture.name}.{kind}"
         folder.mkdir(parents=True, exist_ok=True)
-        # Without a date in it, the same picture is the same file.
-        picture.draw().savefig(
-            folder / name, format=kind, metadata={"Date": None} if kind == "svg" else {"CreationDate": None}
-        )
+        save_figure(picture.draw(), folder / name)
         return name
 
     return draw

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.functional import linear, scaled_dot_product_attention
 
 from regard.attention.linear_features import elu1
+from regard.layers.attention import Attention
+from regard.layers.block import Block
 from regard.layers.cache import LayerCache
 from regard.layers.decode_positions import encode_at, turn_at, turning
+from regard.layers.feedforward import FeedForward, GatedFeedForward
 from regard.layers.linear_mixer import Linear
 from regard.layers.slots import Layout, attend_slots, layout_of, shows_all_held
 from regard.pattern import Pattern
@@ -20,11 +23,12 @@ from regard.pattern import Pattern
 if TYPE_CHECKING:
     from regard.models.gpt import GPT
 
+Affine = nn.Linear | nn.Embedding  # an embedding that also makes the logits has no bias
 ENDLESS = 1 << 62  # positions, more than anyone counts to
 
 
 @dataclass
-class Place:
+class PatternSlots:
     """What all layers of one pattern share: where keys lie, and at each step which slots may be seen."""
 
     pattern: Pattern
@@ -47,8 +51,9 @@ class Decoder:
     def __init__(self, model: GPT, batch: int, capacity: int) -> None:
         config = model.config
         self.config, self.batch, self.capacity = config, batch, capacity
-        self.embed, self.position, self.head = model.embed, model.position, model.head
-        self.blocks: list[Any] = list(model.blocks)
+        self.embed, self.position = model.embed, model.position
+        self.head = model.embed if model.head is None else model.head  # what makes the logits
+        self.blocks = [block for block in model.blocks if isinstance(block, Block)]
         self.input_norm, self.output_norm = model.input_norm, model.output_norm
         weight = model.embed.weight
         self.device, self.dtype = weight.device, weight.dtype
@@ -65,7 +70,7 @@ class Decoder:
         self.turning = turning(config.head_size, base, self.device)
         self.rows = torch.arange(batch, device=self.device)
         self.places = {
-            pattern: Place(pattern, _roomy(pattern, capacity))
+            pattern: PatternSlots(pattern, _roomy(pattern, capacity))
             for pattern in config.patterns
             if not isinstance(pattern, Linear)
         }
@@ -83,6 +88,13 @@ class Decoder:
                 shape = (batch, G, self.places[pattern].layout.size, D)
                 key, value = (torch.zeros(shape, dtype=self.dtype, device=self.device) for _ in range(2))
                 self.past.append((key, value))
+
+    def serves(self, model: GPT, batch: int, capacity: int) -> bool:
+        """Whether it still belongs to the model's weights, has this batch size and room for the positions."""
+        return self.batch == batch and self.capacity >= capacity and self.pointers == pointers(model)
+
+    def release(self) -> None:
+        """Let go what serves one generation only: here nothing."""
 
     @property
     def nbytes(self) -> int:
@@ -114,9 +126,10 @@ class Decoder:
             x = model.features(torch.stack([prompts[b] for b in which]), segments=part, cache=cache)
             logits.append((rows, model.logits(x[:, -1])))
             for layer, past in zip(cache.layers, self.past, strict=True):
-                parts = layer.state if not isinstance(layer, LayerCache) else (layer.key, layer.value)
+                parts = (layer.key, layer.value) if isinstance(layer, LayerCache) else layer.state
                 assert parts is not None
                 for mine, found in zip(past, parts, strict=True):
+                    assert found is not None
                     mine[rows] = found
                 if isinstance(layer, LayerCache) and segments is not None:
                     kept = self.places[layer.pattern].segments
@@ -130,7 +143,7 @@ class Decoder:
 
     @torch.inference_mode(False)
     @torch.no_grad()
-    def _segments_of(self, place: Place) -> Tensor:
+    def _segments_of(self, place: PatternSlots) -> Tensor:
         """All of them −1, in the same memory where there is some: a recorded step reads it there."""
         if place.segments is None:
             place.segments = torch.empty(self.batch, place.layout.size, dtype=torch.long, device=self.device)
@@ -162,12 +175,12 @@ class Decoder:
             self._look(place)
         for block, past in zip(self.blocks, self.past, strict=True):
             x = self._block(block, x, past, turn)
-        return self._product(self.embed if self.head is None else self.head, self.output_norm(x))
+        return self._product(self.head, self.output_norm(x))
 
-    def _product(self, layer: Any, x: Tensor) -> Tensor:
-        return linear(x, layer.weight, getattr(layer, "bias", None))
+    def _product(self, layer: Affine, x: Tensor) -> Tensor:
+        return linear(x, layer.weight, bias_of(layer))
 
-    def _feed(self, feedforward: Any, x: Tensor) -> Tensor:
+    def _feed(self, feedforward: FeedForward | GatedFeedForward, x: Tensor) -> Tensor:
         out: Tensor = feedforward(x)
         return out
 
@@ -178,7 +191,7 @@ class Decoder:
         angles = self.at[:, None] * self.turning
         return angles.cos().to(self.dtype), angles.sin().to(self.dtype)
 
-    def _look(self, place: Place) -> None:
+    def _look(self, place: PatternSlots) -> None:
         """Where this step's key goes, and which slots its query may see."""
         layout, pattern = place.layout, place.pattern
         at, shown = self.at, shows_all_held(pattern) and place.segments is None
@@ -188,7 +201,7 @@ class Decoder:
         else:
             place.filled = layout.size
         if layout.table is None:
-            place.slot = layout.slot(self.at if self.together is None else self.together)
+            place.slot = layout.slot(self.at) if self.together is None else layout.slot(self.together)
         held = None
         bias = self.blocks[0].attention.bias
         if not (shown and self.together is not None) or bias is not None or layout.table is not None:
@@ -212,14 +225,14 @@ class Decoder:
             place.bias = -self.slopes[:, None, None] * distance
 
     def _block(
-        self, block: Any, x: Tensor, past: tuple[Tensor, Tensor], turn: tuple[Tensor, Tensor] | None
+        self, block: Block, x: Tensor, past: tuple[Tensor, Tensor], turn: tuple[Tensor, Tensor] | None
     ) -> Tensor:
         assembly = block.assembly
         x = assembly.join(x, lambda h: self._attend(block.attention, h, past, turn), block.attention_norm)
         return assembly.join(x, lambda h: self._feed(block.feedforward, h), block.feedforward_norm)
 
     def _attend(
-        self, attention: Any, x: Tensor, past: tuple[Tensor, Tensor], turn: tuple[Tensor, Tensor] | None
+        self, attention: Attention, x: Tensor, past: tuple[Tensor, Tensor], turn: tuple[Tensor, Tensor] | None
     ) -> Tensor:
         H, G = attention.heads, attention.kv_heads
         qkv = self._product(attention.qkv, x).view(self.batch, H + 2 * G, -1)
@@ -239,7 +252,7 @@ class Decoder:
                 out = attend_slots(q[:, :, None], key, value, place.allowed, place.bias)
         return self._product(attention.out, out.reshape(self.batch, -1))
 
-    def _write(self, past: tuple[Tensor, Tensor], k: Tensor, v: Tensor, place: Place) -> list[Tensor]:
+    def _write(self, past: tuple[Tensor, Tensor], k: Tensor, v: Tensor, place: PatternSlots) -> list[Tensor]:
         for x, new in zip(past, (k, v), strict=True):
             if isinstance(place.slot, int):
                 x[:, :, place.slot] = new
@@ -264,12 +277,17 @@ def linear_step(q: Tensor, k: Tensor, v: Tensor, state: tuple[Tensor, Tensor]) -
     return out.to(q.dtype).view(B, H, -1)
 
 
+def bias_of(layer: Affine) -> Tensor | None:
+    """What a layer adds to its product."""
+    return layer.bias if isinstance(layer, nn.Linear) else None
+
+
 def pointers(model: GPT) -> tuple[int, ...]:
     """Where the weights lie: a decoder is good for as long as they stay there."""
     return tuple(weight.data_ptr() for weight in model.parameters())
 
 
-def _endless(place: Place) -> bool:
+def _endless(place: PatternSlots) -> bool:
     """Whether a longer sequence would be laid out alike: a ring, not just as many slots as a ring has."""
     layout, longest = place.layout, _roomy(place.pattern, ENDLESS)
     return layout.table is not None or (layout.first, layout.recent) == (longest.first, longest.recent)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import torch
 from torch.nn.functional import cross_entropy
@@ -14,7 +13,7 @@ from regard.models.gpt import GPT
 
 
 @dataclass(frozen=True)
-class Comparison:
+class DecodeCost:
     """One training step on T tokens beside generating T tokens, counted and measured."""
 
     tokens: int
@@ -30,8 +29,8 @@ class Comparison:
         """How many times as long generating took."""
         return self.seconds_generating / self.seconds_training
 
-    def as_dict(self) -> dict[str, Any]:
-        """Everything, for machines."""
+    def as_dict(self) -> dict[str, int | float]:
+        """All figures by name, and how many times slower generating is."""
         return {**asdict(self), "slower": self.slower}
 
 
@@ -44,7 +43,7 @@ def weights_read(model: GPT) -> int:
     return total - sum(weight.nbytes for weight in looked_up)
 
 
-def compare(model: GPT, tokens: int, repeats: int = 3) -> Comparison:
+def compare(model: GPT, tokens: int, repeats: int = 3) -> DecodeCost:
     """Train on so many tokens and generate as many, with one row; the weights stay as they are.
 
     Training sees all tokens at once, so every layer runs once forward and once backward: its depth is 2·L
@@ -66,7 +65,7 @@ def compare(model: GPT, tokens: int, repeats: int = 3) -> Comparison:
         model.generate(x[:, :1], max_new_tokens=tokens - 1)
 
     read, depth = weights_read(model), model.config.depth
-    return Comparison(
+    return DecodeCost(
         tokens,
         2 * depth,
         tokens * depth,

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import importlib.util
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.functional import gelu
 
 from regard.layers import Gelu, LayerNorm, Learned, Natural, PreNorm, Scaled, Sinusoidal
 from regard.layers.decode_positions import frequencies
+from regard.layers.feedforward import FeedForward
 from regard.layers.linear_mixer import Linear
 from regard.layers.slots import shows_all_held
-from regard.models.decode import Decoder, Place
+from regard.models.decode import Affine, Decoder, PatternSlots, bias_of
+from regard.pattern import Pattern
 
 if TYPE_CHECKING:
     from regard.models.gpt import GPT
@@ -103,12 +105,13 @@ class FusedDecoder(Decoder):
     def _few(self) -> Tensor:
         for block, past in zip(self.blocks, self.past, strict=True):
             attention, feed = block.attention, block.feedforward
+            assert isinstance(feed, FeedForward)
             self._project(self.x, attention.qkv, self.qkv, norm=block.attention_norm)
             self._mix(attention.pattern, past)
             self._project(self.mixed, attention.out, self.x, add=True)
             self._project(self.x, feed.up, self.hidden, norm=block.feedforward_norm, active=True)
             self._project(self.hidden, feed.down, self.x, add=True)
-        self._project(self.x, self._head(), self.logits, norm=self.output_norm, best=True)
+        self._project(self.x, self.head, self.logits, norm=self.output_norm, best=True)
         return self.logits
 
     def _many(self) -> Tensor:
@@ -116,6 +119,7 @@ class FusedDecoder(Decoder):
         self._add_norm(self.blocks[0].attention_norm, add=False)
         for block, past, after in zip(self.blocks, self.past, norms, strict=True):
             attention, feed = block.attention, block.feedforward
+            assert isinstance(feed, FeedForward)
             _affine(self.normed, attention.qkv, self.qkv)
             self._mix(attention.pattern, past)
             _affine(self.mixed, attention.out, self.branch)
@@ -124,135 +128,77 @@ class FusedDecoder(Decoder):
             self.hidden.copy_(gelu(self.hidden, approximate="tanh" if self.tanh else "none"))
             _affine(self.hidden, feed.down, self.branch)
             self._add_norm(after)
-        _affine(self.normed, self._head(), self.logits)
+        _affine(self.normed, self.head, self.logits)
         return self.logits
-
-    def _head(self) -> Any:
-        return self.embed if self.head is None else self.head
 
     def _embed(self) -> None:
         from regard.layers.decode_kernels import embed_kernel
 
         position = self.config.position
         learned = isinstance(position, Learned)
+        table = self.position.weight if learned and self.position is not None else self.x
         embed_kernel[(self.batch,)](
-            self.token,
-            self.at,
-            self.embed.weight,
-            self.position.weight if learned and self.position is not None else self.x,
-            self.waves,
-            self.x,
-            self.cos,
-            self.sin,
-            self.turns,
-            self.config.width,
-            self.head_width // 2,
-            BLOCK=_power(self.config.width),
-            HALF=_power(max(1, self.head_width // 2)),
-            LEARNED=learned,
-            WAVES=isinstance(position, Sinusoidal),
-            COUNTS=isinstance(position, Natural | Scaled),
-            ROTARY=self.blocks[0].attention.rotary is not None,
-            **self.early,
-        )
+            self.token, self.at, self.embed.weight, table, self.waves, self.x, self.cos, self.sin, self.turns,
+            self.config.width, self.head_width // 2, BLOCK=_power(self.config.width),
+            HALF=_power(max(1, self.head_width // 2)), LEARNED=learned,
+            WAVES=isinstance(position, Sinusoidal), COUNTS=isinstance(position, Natural | Scaled),
+            ROTARY=self.blocks[0].attention.rotary is not None, **self.early,
+        )  # fmt: skip
 
     def _project(
         self,
         x: Tensor,
-        layer: Any,
+        layer: Affine,
         y: Tensor,
         *,
-        norm: Any = None,
+        norm: nn.Module | None = None,
         active: bool = False,
         add: bool = False,
         best: bool = False,
     ) -> None:
         from regard.layers.decode_kernels import project_kernel
 
+        assert norm is None or isinstance(norm, nn.LayerNorm)
         rows, width = layer.weight.shape
-        bias = getattr(layer, "bias", None)
+        bias = bias_of(layer)
         block = min(WIDEST, _power(width))  # whole, where it fits: then all weights are asked for at once
         each = _rows_per_program(rows, block)
+        none = layer.weight  # is not read
+        gain, shift = (none, none) if norm is None else (norm.weight, norm.bias)
         project_kernel[(-(-rows // each),)](
-            x,
-            layer.weight,
-            layer.weight if bias is None else bias,
-            layer.weight if norm is None else norm.weight,
-            layer.weight if norm is None else norm.bias,
-            y,
-            self.best,
-            self.best_at,
-            rows,
-            width,
-            self.eps,
-            B=self.batch,
-            ROWS=each,
-            BLOCK=block,
-            CHUNKS=-(-width // block),
-            NORM=norm is not None,
-            BIAS=bias is not None,
-            GELU=active,
-            TANH=self.tanh,
-            ADD=add,
-            BEST=best,
-            num_warps=max(1, min(8, each * block // 2048)),
-            **self.early,
-        )
+            x, layer.weight, none if bias is None else bias, gain, shift, y, self.best, self.best_at,
+            rows, width, self.eps, B=self.batch, ROWS=each, BLOCK=block, CHUNKS=-(-width // block),
+            NORM=norm is not None, BIAS=bias is not None, GELU=active, TANH=self.tanh, ADD=add, BEST=best,
+            num_warps=max(1, min(8, each * block // 2048)), **self.early,
+        )  # fmt: skip
 
-    def _mix(self, pattern: Any, past: tuple[Tensor, Tensor]) -> None:
+    def _mix(self, pattern: Pattern, past: tuple[Tensor, Tensor]) -> None:
         from regard.layers.decode_kernels import attend_kernel
 
         place = self.places[pattern]
         layout, attention = place.layout, self.blocks[0].attention
         splits = self.splits[pattern]
         attend_kernel[(self.batch * self.groups, splits)](
-            self.qkv,
-            *past,
-            self.at,
-            self.masks[pattern],
-            self.slopes,
-            self.cos,
-            self.sin,
-            self.mixed,
-            self.part,
-            self.part_ml,
-            self.done,
-            layout.size,
-            layout.first,
+            self.qkv, *past, self.at, self.masks[pattern], self.slopes, self.cos, self.sin, self.mixed,
+            self.part, self.part_ml, self.done, layout.size, layout.first,
             max(1, layout.recent),  # with no ring nothing goes round it
-            self.head_width**-0.5,
-            H=self.heads,
-            G=self.groups,
-            D=self.head_width,
-            WIDE=self.wide,
-            EACH=self.each,
-            SLOTS=self.slots,
-            SPLITS=splits,
-            ROTARY=attention.rotary is not None,
+            self.head_width**-0.5, H=self.heads, G=self.groups, D=self.head_width, WIDE=self.wide,
+            EACH=self.each, SLOTS=self.slots, SPLITS=splits, ROTARY=attention.rotary is not None,
             SLOPES=attention.bias is not None,
-            MASKED=not shows_all_held(pattern) or place.segments is not None,
-            num_warps=4,
-            **self.early,
-        )
+            MASKED=not shows_all_held(pattern) or place.segments is not None, num_warps=4, **self.early,
+        )  # fmt: skip
 
-    def _add_norm(self, norm: Any, add: bool = True) -> None:
+    def _add_norm(self, norm: nn.Module, add: bool = True) -> None:
         from regard.layers.decode_kernels import add_norm_kernel
 
+        assert isinstance(norm, nn.LayerNorm)
         width = self.config.width
         add_norm_kernel[(self.batch,)](
-            self.x,
-            self.branch,
-            norm.weight,
-            norm.bias,
-            self.normed,
-            width,
-            self.eps,
-            BLOCK=_power(width),
-            ADD=add,
-            num_warps=max(1, min(8, _power(width) // 256)),
-        )
+            self.x, self.branch, norm.weight, norm.bias, self.normed, width, self.eps,
+            BLOCK=_power(width), ADD=add, num_warps=max(1, min(8, _power(width) // 256)),
+        )  # fmt: skip
 
-    def _splits(self, place: Place) -> int:
+    def _splits(self, place: PatternSlots) -> int:
         # As many programs as there are multiprocessors, but at least a few tiles of slots for each.
         wanted = max(1, PROGRAMS // (self.batch * self.groups))
         most = max(1, place.layout.size // (2 * self.slots))
@@ -278,8 +224,8 @@ def starts_early(device: torch.device) -> dict[str, bool]:
     return {"EARLY": True, "launch_pdl": True}
 
 
-def _affine(x: Tensor, layer: Any, out: Tensor) -> None:
-    bias = getattr(layer, "bias", None)
+def _affine(x: Tensor, layer: Affine, out: Tensor) -> None:
+    bias = bias_of(layer)
     if bias is None:
         torch.mm(x, layer.weight.T, out=out)
     else:

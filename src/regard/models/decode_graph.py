@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 from torch import Tensor
 
 from regard.models.decode import Decoder
 from regard.models.decode_fused import FEW, FusedDecoder, no_fused
-from regard.models.decode_loop import DECODERS, GROWS_BY, fits, kept
+from regard.models.decode_store import DECODERS, GROWS_BY, Request
 from regard.models.sampling import Sampling, race
 
 if TYPE_CHECKING:
@@ -23,6 +23,14 @@ CAPTURING = threading.Lock()
 LEAST = 512  # positions with room from the start for a few rows: longer prompts then need no new recording
 
 
+class Kind(NamedTuple):
+    """What a recording is good for: a way of choosing, so many stop tokens, segments or none."""
+
+    how: Sampling
+    stop_count: int
+    segmented: bool
+
+
 class Recorded:
     """A decoder, the choice of the next token, and the graphs of both.
 
@@ -30,30 +38,24 @@ class Recorded:
     the tokens found. So a graph serves prompts of any length, as long as the cache has room.
     """
 
-    def __init__(
-        self, model: GPT, batch: int, capacity: int, how: Sampling, stop_count: int, segmented: bool
-    ) -> None:
-        kind = FusedDecoder if no_fused(model) is None else Decoder
-        capacity = 1 << (capacity - 1).bit_length()
-        self.decoder = kind(model, batch, capacity)
-        self.key = (how, stop_count, segmented)
+    def __init__(self, model: GPT, batch: int, capacity: int, kind: Kind) -> None:
+        made = FusedDecoder if no_fused(model) is None else Decoder
+        self.decoder = made(model, batch, 1 << (capacity - 1).bit_length())
+        self.kind = kind
+        self.how, self.stop_count, segmented = kind
         device = self.decoder.device
-        self.how = how
         self.ended = torch.zeros(batch, dtype=torch.int32, device=device)
         self.count = torch.zeros(batch, dtype=torch.long, device=device)
         self.found = torch.zeros(ROOM, batch, dtype=torch.long, device=device)
-        self.stops = torch.full((max(1, stop_count),), -1, dtype=torch.long, device=device)
-        self.stop_count = stop_count
-        self.noise = None if how.greedy else torch.ones(batch, model.config.vocab, device=device)
-        self.graphs: dict[int, Any] = {}
+        self.stops = torch.full((max(1, self.stop_count),), -1, dtype=torch.long, device=device)
+        self.noise = None if self.how.greedy else torch.ones(batch, model.config.vocab, device=device)
+        self.graphs: dict[int, torch.cuda.CUDAGraph] = {}  # by their number of steps
         if segmented:
             for place in self.decoder.places.values():
                 place.segments = torch.zeros(batch, place.layout.size, dtype=torch.long, device=device)
 
-    def serves(self, model: GPT, batch: int, capacity: int, key: tuple[Any, ...]) -> bool:
-        """Whether the graphs can be replayed for this call."""
-        decoder = self.decoder
-        return fits(decoder, model, batch) and decoder.capacity >= capacity and self.key == key
+    def release(self) -> None:
+        """Nothing here serves one generation only."""
 
     def advance(self) -> None:
         """One step: logits, the next token, and everything one further."""
@@ -76,22 +78,12 @@ class Recorded:
         from regard.layers.decode_kernels import settle_kernel
 
         settle_kernel[(decoder.batch,)](
-            decoder.best,
-            decoder.best_at,
-            decoder.token,
-            decoder.at,
-            self.ended,
-            self.stops,
-            self.found,
-            self.count,
-            decoder.parts,
-            self.stop_count,
-            ROOM,
+            decoder.best, decoder.best_at, decoder.token, decoder.at, self.ended, self.stops, self.found,
+            self.count, decoder.parts, self.stop_count, ROOM,
             BLOCK=min(4096, 1 << (decoder.parts - 1).bit_length()),
             STOPS=1 << (self.stop_count - 1).bit_length() if self.stop_count else 0,
-            num_warps=8,
-            **decoder.early,
-        )
+            num_warps=8, **decoder.early,
+        )  # fmt: skip
 
     def record(self) -> None:
         """Compile the kernels by running them, then capture; whatever the cache held is lost.
@@ -152,33 +144,25 @@ class Recorded:
 
 
 @torch.no_grad()
-def replay(
-    model: GPT,
-    prompts: Sequence[Tensor],
-    count: int,
-    how: Sampling,
-    stops: Tensor,
-    segments: Tensor | None,
-    generator: torch.Generator | None,
-) -> Iterator[Tensor]:
+def replay(request: Request) -> Iterator[Tensor]:
     """Yield (B,) tokens; the first few come one by one, later ones in handfuls."""
-    batch, longest = len(prompts), max(map(len, prompts))
-    key = (how, len(stops), segments is not None)
-    with kept(model, _obtain(model, batch, longest + min(count, GROWS_BY), key)) as held:
-        recorded = held[0]
-        logits = recorded.decoder.fill(model, prompts, segments)
+    model, count, stops, generator = request.model, request.count, request.stops, request.generator
+    longest = request.longest
+    with DECODERS.lend(model, _obtain(request, longest + min(count, GROWS_BY))) as loan:
+        recorded = loan.decoder
+        logits = recorded.decoder.fill(model, request.prompts, request.segments)
         noise = None
-        if not how.greedy:
+        if not request.how.greedy:
             recorded.draw(generator)
             noise = recorded.noise
-        token = race(logits, how, noise)
+        token = race(logits, request.how, noise)
         yield token
         recorded.begin(token, stops)
         made, steps = 1, 1
         while made < count and not (len(stops) and bool(recorded.ended.all())):
             steps = min(steps, count - made)
             if longest + made + steps > recorded.decoder.capacity:
-                recorded = held[0] = _grown(model, recorded, longest + made + steps)
+                recorded = loan.decoder = _grown(model, recorded, longest + made + steps)
             ended = recorded.ended.clone()
             found = recorded.run(steps, generator)
             yield from _until_all_ended(found, ended, stops)
@@ -200,11 +184,13 @@ def _until_all_ended(found: Tensor, ended: Tensor, stops: Tensor) -> Iterator[Te
 
 @torch.inference_mode(False)
 @torch.no_grad()
-def _obtain(model: GPT, batch: int, capacity: int, key: tuple[Any, ...]) -> Recorded:
-    found: Any = DECODERS.pop(model, None)
-    if isinstance(found, Recorded) and found.serves(model, batch, capacity, key):
+def _obtain(request: Request, capacity: int) -> Recorded:
+    model, batch = request.model, request.batch
+    kind = Kind(request.how, len(request.stops), request.segments is not None)
+    found = DECODERS.take(model, Recorded)
+    if found is not None and found.kind == kind and found.decoder.serves(model, batch, capacity):
         return found
-    recorded = Recorded(model, batch, max(capacity, LEAST) if batch <= FEW else capacity, *key)
+    recorded = Recorded(model, batch, max(capacity, LEAST) if batch <= FEW else capacity, kind)
     recorded.record()
     return recorded
 
@@ -213,7 +199,7 @@ def _obtain(model: GPT, batch: int, capacity: int, key: tuple[Any, ...]) -> Reco
 @torch.no_grad()
 def _grown(model: GPT, old: Recorded, needed: int) -> Recorded:
     """Twice the room, the same past, and new graphs."""
-    larger = Recorded(model, old.decoder.batch, max(2 * old.decoder.capacity, needed), *old.key)
+    larger = Recorded(model, old.decoder.batch, max(2 * old.decoder.capacity, needed), old.kind)
     larger.record()
     larger.decoder.adopt(old.decoder)
     for mine, was in ((larger.ended, old.ended), (larger.stops, old.stops)):

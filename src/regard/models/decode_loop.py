@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -14,21 +12,18 @@ from torch import Tensor
 from regard.attention import Choice
 from regard.errors import check_int
 from regard.layers import Learned
-from regard.models.decode import Decoder, pointers
-from regard.models.decode_packed import PackedDecoder, no_packing
+from regard.models.decode import Decoder
+from regard.models.decode_prepacked import PrepackedDecoder, no_prepacking
+from regard.models.decode_store import DECODERS, GROWS_BY, Request
 from regard.models.sampling import Sampling
 from regard.models.trunk import check_tokens
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # `GPT.generate` is the door to this file, which knows a model as its argument alone
     from regard.models.gpt import GPT, GPTConfig
 
 IMPLS = ("plain", "lean", "graph")
-GROWS_BY = 1024  # tokens for which an unbounded cache gets room ahead of need
 
 Prompts = Tensor | Sequence[Tensor]
-# The latest decoder of each model, so that its memory and its graphs serve the next call too. Taking one
-# out and putting one back are single steps, so that of two threads one gets it and the other makes its own.
-DECODERS: WeakKeyDictionary[GPT, Any] = WeakKeyDictionary()
 
 
 def choose(model: GPT, batch: int = 1) -> Choice:
@@ -72,16 +67,24 @@ def run(
     impl: str,
 ) -> Iterator[Tensor]:
     """Yield (B,) tokens up to `count` times; arguments are checked already."""
-    impl = choose(model, len(prompts)).impl if impl == "auto" else impl
-    device = prompts[0].device
-    stops = torch.tensor(how.stop, dtype=torch.long, device=device)
-    how = replace(how, stop=())  # a graph that is recorded serves any of them
     if count == 0:
         return iter(())
-    steps: Any = {"plain": _plain, "lean": _lean}.get(impl)
-    if impl == "graph":
-        from regard.models.decode_graph import replay as steps
-    return _in_own_dtype(steps(model, prompts, count, how, stops, segments, generator), device.type)
+    device = prompts[0].device
+    stops = torch.tensor(how.stop, dtype=torch.long, device=device)
+    # A graph that is recorded serves any stops, so they are no part of how it samples.
+    request = Request(model, prompts, count, replace(how, stop=()), stops, segments, generator)
+    return _in_own_dtype(_steps(request, impl), device.type)
+
+
+def _steps(request: Request, impl: str) -> Iterator[Tensor]:
+    impl = choose(request.model, request.batch).impl if impl == "auto" else impl
+    if impl == "plain":
+        return _plain(request)
+    if impl == "lean":
+        return _lean(request)
+    from regard.models.decode_graph import replay
+
+    return replay(request)
 
 
 def _in_own_dtype(steps: Iterator[Tensor], device: str) -> Iterator[Tensor]:
@@ -95,31 +98,24 @@ def _in_own_dtype(steps: Iterator[Tensor], device: str) -> Iterator[Tensor]:
 
 
 @torch.no_grad()
-def _plain(
-    model: GPT,
-    prompts: Sequence[Tensor],
-    count: int,
-    how: Sampling,
-    stops: Tensor,
-    segments: Tensor | None,
-    generator: torch.Generator | None,
-) -> Iterator[Tensor]:
+def _plain(request: Request) -> Iterator[Tensor]:
     """The definition: rows of unequal length one by one through the model itself."""
+    model, prompts, segments = request.model, request.prompts, request.segments
     together = len({len(prompt) for prompt in prompts}) == 1
     groups = [torch.stack(list(prompts))] if together else [prompt[None] for prompt in prompts]
-    caches = [model.cache(group.shape[1] + count) for group in groups]
+    caches = [model.cache(group.shape[1] + request.count) for group in groups]
     ended = torch.zeros(len(prompts), dtype=torch.bool, device=prompts[0].device)
     last = torch.stack([prompt[-1] for prompt in prompts])
-    for _ in range(count):
+    for _ in range(request.count):
         logits = torch.cat(
             [
                 model.logits(model.features(group, segments=segments, cache=cache)[:, -1])
                 for group, cache in zip(groups, caches, strict=True)
             ]
         )
-        last = _next(logits, last, ended, how, generator)
+        last = _next(logits, last, ended, request.how, request.generator)
         yield last
-        ended = ended | torch.isin(last, stops)
+        ended = ended | torch.isin(last, request.stops)
         if bool(ended.all()):
             return
         groups = [last[:, None]] if together else list(last[:, None, None])
@@ -127,56 +123,30 @@ def _plain(
 
 
 @torch.no_grad()
-def _lean(
-    model: GPT,
-    prompts: Sequence[Tensor],
-    count: int,
-    how: Sampling,
-    stops: Tensor,
-    segments: Tensor | None,
-    generator: torch.Generator | None,
-) -> Iterator[Tensor]:
+def _lean(request: Request) -> Iterator[Tensor]:
     """The same step on fixed memory, as plain torch without the modules' overhead."""
-    longest = max(map(len, prompts))
-    kind = Decoder if no_packing(model, count) is not None else PackedDecoder
-    with kept(model, obtain(model, len(prompts), longest + min(count, GROWS_BY), kind)) as held:
-        decoder = held[0]
-        logits = decoder.fill(model, prompts, segments)
-        last = torch.stack([prompt[-1] for prompt in prompts])
-        ended = torch.zeros(len(prompts), dtype=torch.bool, device=last.device)
+    model, count, longest = request.model, request.count, request.longest
+    kind = Decoder if no_prepacking(model, count) is not None else PrepackedDecoder
+    mine = obtain(model, request.batch, longest + min(count, GROWS_BY), kind)
+    with DECODERS.lend(model, mine) as loan:
+        decoder = loan.decoder
+        logits = decoder.fill(model, request.prompts, request.segments)
+        last = torch.stack([prompt[-1] for prompt in request.prompts])
+        ended = torch.zeros(request.batch, dtype=torch.bool, device=last.device)
         for i in range(count):
             if i:
                 if longest + i > decoder.capacity:
-                    decoder = held[0] = grow(model, decoder, longest + i)
+                    decoder = loan.decoder = grow(model, decoder, longest + i)
                 decoder.token.copy_(last)
                 decoder.at += 1
                 decoder.together = None if decoder.together is None else decoder.together + 1
                 logits = decoder.step()
-            last = _next(logits, last, ended, how, generator)
+            last = _next(logits, last, ended, request.how, request.generator)
             yield last
-            if len(stops):
-                ended = ended | torch.isin(last, stops)
+            if len(request.stops):
+                ended = ended | torch.isin(last, request.stops)
                 if bool(ended.all()):
                     return
-
-
-@contextmanager
-def kept(model: GPT, decoder: Any) -> Iterator[list[Any]]:
-    """A decoder in use, in a list so that a larger one may take its place: the model's next call gets the
-    last, unless something failed."""
-    held = [decoder]
-    try:
-        yield held
-    except GeneratorExit:  # whoever read the stream has had enough, and the decoder is as good as before
-        _put_back(model, held[0])
-        raise
-    _put_back(model, held[0])
-
-
-def _put_back(model: GPT, decoder: Any) -> None:
-    if isinstance(decoder, PackedDecoder):
-        decoder.release()
-    DECODERS[model] = decoder
 
 
 @torch.inference_mode(False)
@@ -186,15 +156,10 @@ def obtain(model: GPT, batch: int, capacity: int, kind: type[Decoder] = Decoder)
 
     Its memory is ordinary even where the call is in inference mode: the next one may not be.
     """
-    found = DECODERS.pop(model, None)  # taken while in use: another stream gets one of its own
-    if type(found) is kind and fits(found, model, batch) and found.capacity >= capacity:
+    found = DECODERS.take(model, kind)
+    if found is not None and found.serves(model, batch, capacity):
         return found
     return kind(model, batch, 1 << (capacity - 1).bit_length())
-
-
-def fits(decoder: Decoder, model: GPT, batch: int) -> bool:
-    """Whether a decoder still belongs to the model's weights and to a batch of this size."""
-    return decoder.batch == batch and decoder.pointers == pointers(model)
 
 
 @torch.inference_mode(False)

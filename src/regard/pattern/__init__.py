@@ -3,10 +3,10 @@
 from regard.pattern.anchored import Documents, Global, Prefix, RandomBlocks
 from regard.pattern.base import And, Not, Or, Pattern
 from regard.pattern.grid import Axial, Neighbourhood
-from regard.pattern.parts import Blocks, SparseFixed, Windowed
 from regard.pattern.sequence import Causal, Dilated, Full, SparseStrided, Strided
 from regard.pattern.text import parse
 from regard.pattern.tiling import TileMap
+from regard.pattern.windows import Blocks, SparseFixed, Windowed
 
 __all__ = [
     "And",

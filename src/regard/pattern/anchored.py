@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import torch
 from torch import Tensor
 
 from regard.pattern.base import Atom, check_field
 from regard.pattern.sequence import triangle
-from regard.pattern.spans import Kept, Span
-from regard.pattern.tiling import Band, bands
+from regard.pattern.spans import CacheBound, Positions, Span
+from regard.pattern.tiling import TileSpan, tile_spans
 
 if TYPE_CHECKING:
     import sympy
@@ -35,7 +35,7 @@ class Global(Atom):
     def __post_init__(self) -> None:
         check_field("first", self.first, 0)
 
-    def allows(self, q: Any, k: Any) -> Any:
+    def allows(self, q: Positions, k: Positions) -> Positions:
         """Either is one of the first."""
         return (q < self.first) | (k < self.first)
 
@@ -56,16 +56,16 @@ class Global(Atom):
         """How far into the first both stand."""
         return [q0.clamp(max=self.first), k0.clamp(max=self.first)]
 
-    def closed_form(self, n: sympy.Symbol, fields: dict[str, Any]) -> sympy.Expr:
+    def closed_form(self, n: sympy.Symbol, fields: dict[str, sympy.Expr]) -> sympy.Expr:
         """g rows and g columns, their corner counted once."""
         from sympy import Piecewise
 
         g = fields["first"]
         return Piecewise((g * (2 * n - g), n >= g), (n**2, True))
 
-    def kept(self) -> Kept | None:
+    def kept(self) -> CacheBound | None:
         """The first."""
-        return Kept(first=self.first)
+        return CacheBound(first=self.first)
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class Prefix(Atom):
     def __post_init__(self) -> None:
         check_field("length", self.length, 0)
 
-    def allows(self, q: Any, k: Any) -> Any:
+    def allows(self, q: Positions, k: Positions) -> Positions:
         """k ≤ q, or both in the prefix."""
         return (k <= q) | ((q < self.length) & (k < self.length))
 
@@ -106,16 +106,16 @@ class Prefix(Atom):
         """The distance, and how far into the prefix both stand."""
         return [(q0 - k0).clamp(-size, size), q0.clamp(max=self.length), k0.clamp(max=self.length)]
 
-    def closed_form(self, n: sympy.Symbol, fields: dict[str, Any]) -> sympy.Expr:
+    def closed_form(self, n: sympy.Symbol, fields: dict[str, sympy.Expr]) -> sympy.Expr:
         """A triangle, and the upper half of the prefix."""
         from sympy import Piecewise
 
         p = fields["length"]
         return Piecewise((triangle(n) + p * (p - 1) / 2, n >= p), (n**2, True))
 
-    def complement_kept(self) -> Kept | None:
+    def complement_kept(self) -> CacheBound | None:
         """The complement sees later keys only."""
-        return Kept()
+        return CacheBound()
 
 
 @dataclass(frozen=True)
@@ -145,12 +145,20 @@ class Documents(Atom):
         """The sum of the lengths."""
         return sum(self.lengths)
 
-    def _document(self, position: Any) -> Any:
+    def numbers(self) -> Tensor:
+        """The document of each position, int64 (total,).
+
+        >>> Documents(lengths=(1, 3)).numbers().tolist()
+        [0, 1, 1, 1]
+        """
+        return torch.repeat_interleave(torch.arange(len(self.lengths)), torch.tensor(self.lengths))
+
+    def _document(self, position: Positions) -> Positions:
         if isinstance(position, Tensor):
             return torch.bucketize(position, self.ends.to(position.device), right=True)
         return int(torch.bucketize(position, self.ends, right=True))
 
-    def allows(self, q: Any, k: Any) -> Any:
+    def allows(self, q: Positions, k: Positions) -> Positions:
         """The same document."""
         return self._document(q) == self._document(k)
 
@@ -160,9 +168,9 @@ class Documents(Atom):
         document = self._document(q).clamp(max=len(self.lengths) - 1)
         return [Span(starts.gather(0, document), self.ends.gather(0, document))]
 
-    def kept(self) -> Kept | None:
+    def kept(self) -> CacheBound | None:
         """The longest document."""
-        return Kept(recent=max(self.lengths))
+        return CacheBound(recent=max(self.lengths))
 
     def __str__(self) -> str:
         return f"documents(({', '.join(map(str, self.lengths))}))"
@@ -195,7 +203,7 @@ class RandomBlocks(Atom):
         check_field("per_row", self.per_row, 0, MOST_PER_ROW)
         check_field("seed", self.seed, 0, _WORD - 1)
 
-    def _pick(self, row: Any, stratum: int) -> tuple[Any, Any]:
+    def _pick(self, row: Positions, stratum: int) -> tuple[Positions, Positions]:
         """(the block drawn from a stratum of the earlier blocks, whether the stratum has any)."""
         start, stop = row * stratum // self.per_row, row * (stratum + 1) // self.per_row
         width = stop - start
@@ -203,10 +211,10 @@ class RandomBlocks(Atom):
         one = width.clamp(min=1) if isinstance(width, Tensor) else max(width, 1)
         return start + mixed % one, width > 0
 
-    def allows(self, q: Any, k: Any) -> Any:
+    def allows(self, q: Positions, k: Positions) -> Positions:
         """The same block, or one drawn for it."""
         row, block = q // self.size, k // self.size
-        out = row == block
+        out: Positions = row == block
         for stratum in range(self.per_row):
             pick, exists = self._pick(row, stratum)
             out = out | (exists & (block == pick))
@@ -224,17 +232,17 @@ class RandomBlocks(Atom):
             for first, last in blocks
         ]
 
-    def tile_groups(self, q0: Tensor, q1: Tensor, m: int, size: int) -> list[list[Band]]:
+    def tile_groups(self, q0: Tensor, q1: Tensor, m: int, size: int) -> list[list[TileSpan]]:
         """One group for each block row that a tile may touch: their draws have nothing in common."""
         rows = [(q0 // self.size + i) * self.size for i in range(-(-size // self.size) + 1)]
         inside = [torch.minimum(torch.maximum(row, q0), q1 - 1) for row in rows]
-        return [bands(spans, spans) for spans in (self.spans(q, m) for q in inside)]
+        return [tile_spans(spans, spans) for spans in (self.spans(q, m) for q in inside)]
 
-    def kept(self) -> Kept | None:
+    def kept(self) -> CacheBound | None:
         """The block, where nothing else is drawn."""
-        return None if self.per_row else Kept(recent=self.size)
+        return None if self.per_row else CacheBound(recent=self.size)
 
-    def closed_form(self, n: sympy.Symbol, fields: dict[str, Any]) -> sympy.Expr:
+    def closed_form(self, n: sympy.Symbol, fields: dict[str, sympy.Expr]) -> sympy.Expr:
         """There is none."""
         raise ValueError(f"{self} has no formula in n: its blocks are drawn at random")
 
@@ -244,7 +252,7 @@ MOST_PER_ROW = 1024  # each is hashed for, one after another
 _WORD = 1 << 32
 
 
-def _mix(x: Any) -> Any:
+def _mix(x: Positions) -> Positions:
     # Multiplications stay below 2**63, so that integers and int64 tensors agree.
     x = (x ^ (x >> 16)) * 0x45D9F3B % _WORD
     x = (x ^ (x >> 16)) * 0x45D9F3B % _WORD

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from functools import reduce
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 import torch
 from torch import Tensor
 
 from regard.errors import check_int
+
+# These serve the methods below, and import this file back for its types alone: a pattern is their argument.
 from regard.pattern import counting, figure, formulas, picture, svg, tiling
-from regard.pattern.spans import Kept, Span
+from regard.pattern.spans import CacheBound, Positions, Span
 
 if TYPE_CHECKING:
     import sympy
     from matplotlib.figure import Figure
 
-T = TypeVar("T")
+T = TypeVar("T", int, Tensor)  # sets of bits, or masks
 
 MOST = (1 << 31) - 1  # of a field: products of two stay far inside 64 bits
 
@@ -30,7 +33,7 @@ class Pattern:
 
     any_shape: ClassVar[bool] = False  # may have more queries than keys
 
-    def allows(self, q: Any, k: Any) -> Any:
+    def allows(self, q: Positions, k: Positions) -> Positions:
         """Whether the query at position q may look at key k; elementwise on integers or tensors."""
         raise NotImplementedError
 
@@ -42,10 +45,10 @@ class Pattern:
         """The expression computed with `&`, `|`, `~` on what `value_of` gives for each single value."""
         raise NotImplementedError
 
-    def _kept(self, negated: bool) -> Kept | None:
+    def _kept(self, negated: bool) -> CacheBound | None:
         raise NotImplementedError
 
-    def kept(self) -> Kept | None:
+    def kept(self) -> CacheBound | None:
         """Which keys decoding must keep: the latest, the first and others (None: everything)."""
         return self._kept(negated=False)
 
@@ -143,7 +146,8 @@ class Atom(Pattern):
     letters: ClassVar[dict[str, str]] = {}  # the lecture's letter for each field
 
     def __init_subclass__(cls) -> None:
-        cls.registry[cls.__name__.lower()] = cls
+        if not cls.__name__.startswith("_"):  # what several values share is no value of its own
+            cls.registry[cls.__name__.lower()] = cls
 
     @property
     def total(self) -> int | None:
@@ -168,23 +172,23 @@ class Atom(Pattern):
         """The queries lo ≤ q < hi among those before k that see k (None: it never looks ahead)."""
         return None
 
-    def tile_groups(self, q0: Tensor, q1: Tensor, m: int, size: int) -> list[list[tiling.Band]]:
+    def tile_groups(self, q0: Tensor, q1: Tensor, m: int, size: int) -> list[list[tiling.TileSpan]]:
         """The spans of a tile of queries q0 ≤ q < q1; several groups where rows jump inside a tile."""
-        return [tiling.bands(self.spans(q0, m), self.spans(q1 - 1, m))]
+        return [tiling.tile_spans(self.spans(q0, m), self.spans(q1 - 1, m))]
 
     def tile_key(self, q0: Tensor, k0: Tensor, size: int) -> list[Tensor]:
         """Numbers that decide the content of the tile at (q0, k0): equal numbers, equal content."""
         return [q0, k0]
 
-    def closed_form(self, n: sympy.Symbol, fields: dict[str, Any]) -> sympy.Expr:
+    def closed_form(self, n: sympy.Symbol, fields: dict[str, sympy.Expr]) -> sympy.Expr:
         """`pairs(n)` with the fields given as numbers or symbols."""
         raise ValueError(f"{self} has no formula in n: its geometry fixes the length")
 
-    def kept(self) -> Kept | None:
+    def kept(self) -> CacheBound | None:
         """What decoding must keep (None: everything)."""
         return None
 
-    def complement_kept(self) -> Kept | None:
+    def complement_kept(self) -> CacheBound | None:
         """The same for the complement."""
         return None
 
@@ -206,7 +210,7 @@ class Atom(Pattern):
         """What `value_of` gives for it."""
         return value_of(self)
 
-    def _kept(self, negated: bool) -> Kept | None:
+    def _kept(self, negated: bool) -> CacheBound | None:
         return self.complement_kept() if negated else self.kept()
 
     def __str__(self) -> str:
@@ -220,8 +224,26 @@ class _Joined(Pattern):
     parts: tuple[Pattern, ...]
     sign: ClassVar[str]
 
+    @staticmethod
+    def join(a: T, b: T) -> T:
+        """What two parts say together."""
+        raise NotImplementedError
+
+    def allows(self, q: Positions, k: Positions) -> Positions:
+        """What the parts allow, joined."""
+        return reduce(self.join, (part.allows(q, k) for part in self.parts))
+
+    def fold(self, value_of: Callable[[Atom], T]) -> T:
+        """The parts' values, joined."""
+        return reduce(self.join, (part.fold(value_of) for part in self.parts))
+
     def atoms(self) -> list[Atom]:
+        """Those of all parts, each once."""
         return list(dict.fromkeys(atom for part in self.parts for atom in part.atoms()))
+
+    def _kept(self, negated: bool) -> CacheBound | None:
+        intersects = isinstance(self, And) != negated  # the complement of a union is an intersection
+        return _all_kept(self.parts, negated) if intersects else _any_kept(self.parts, negated)
 
     def _joined(self, show: Callable[[Pattern], str]) -> str:
         # An Or inside an And needs brackets; And binds tighter than Or, so the reverse does not.
@@ -243,22 +265,10 @@ class And(_Joined):
 
     sign = "&"
 
-    def allows(self, q: Any, k: Any) -> Any:
-        """Whether every part allows."""
-        out = self.parts[0].allows(q, k)
-        for part in self.parts[1:]:
-            out = out & part.allows(q, k)
-        return out
-
-    def fold(self, value_of: Callable[[Atom], T]) -> T:
-        """The parts' values joined with `&`."""
-        out: Any = self.parts[0].fold(value_of)
-        for part in self.parts[1:]:
-            out = out & part.fold(value_of)
-        return out
-
-    def _kept(self, negated: bool) -> Kept | None:
-        return _any_kept(self.parts, True) if negated else _all_kept(self.parts, False)
+    @staticmethod
+    def join(a: T, b: T) -> T:
+        """Both."""
+        return a & b
 
 
 @dataclass(frozen=True, repr=False)
@@ -267,22 +277,10 @@ class Or(_Joined):
 
     sign = "|"
 
-    def allows(self, q: Any, k: Any) -> Any:
-        """Whether some part allows."""
-        out = self.parts[0].allows(q, k)
-        for part in self.parts[1:]:
-            out = out | part.allows(q, k)
-        return out
-
-    def fold(self, value_of: Callable[[Atom], T]) -> T:
-        """The parts' values joined with `|`."""
-        out: Any = self.parts[0].fold(value_of)
-        for part in self.parts[1:]:
-            out = out | part.fold(value_of)
-        return out
-
-    def _kept(self, negated: bool) -> Kept | None:
-        return _all_kept(self.parts, True) if negated else _any_kept(self.parts, False)
+    @staticmethod
+    def join(a: T, b: T) -> T:
+        """Either."""
+        return a | b
 
 
 @dataclass(frozen=True, repr=False)
@@ -291,7 +289,7 @@ class Not(Pattern):
 
     part: Pattern
 
-    def allows(self, q: Any, k: Any) -> Any:
+    def allows(self, q: Positions, k: Positions) -> Positions:
         """Whether the part does not allow."""
         out = self.part.allows(q, k)
         return not out if isinstance(out, bool) else ~out
@@ -302,10 +300,9 @@ class Not(Pattern):
 
     def fold(self, value_of: Callable[[Atom], T]) -> T:
         """`~` of the part's value."""
-        inner: Any = self.part.fold(value_of)
-        return ~inner
+        return ~self.part.fold(value_of)
 
-    def _kept(self, negated: bool) -> Kept | None:
+    def _kept(self, negated: bool) -> CacheBound | None:
         return self.part._kept(not negated)
 
     def __invert__(self) -> Pattern:
@@ -322,14 +319,14 @@ def _flatten(kind: type[_Joined], *parts: Pattern) -> tuple[Pattern, ...]:
     return tuple(inner for part in parts for inner in (part.parts if isinstance(part, kind) else (part,)))
 
 
-def _all_kept(parts: tuple[Pattern, ...], negated: bool) -> Kept | None:
+def _all_kept(parts: tuple[Pattern, ...], negated: bool) -> CacheBound | None:
     # An intersection lies inside each part, so the smallest bound holds.
     known = [kept for part in parts if (kept := part._kept(negated)) is not None]
     return min(known, key=lambda kept: kept.total, default=None)
 
 
-def _any_kept(parts: tuple[Pattern, ...], negated: bool) -> Kept | None:
-    out = Kept()
+def _any_kept(parts: tuple[Pattern, ...], negated: bool) -> CacheBound | None:
+    out = CacheBound()
     for part in parts:
         kept = part._kept(negated)
         if kept is None:

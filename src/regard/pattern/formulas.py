@@ -11,18 +11,19 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import lru_cache
 from math import lcm
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
-from regard.pattern import counting
+from regard.pattern.counting import RowCounter
+from regard.pattern.residues import prefix
 from regard.pattern.spans import Span
 
 if TYPE_CHECKING:
     import sympy
 
-    from regard.pattern.base import Atom, Pattern
+    from regard.pattern.base import Atom, Pattern  # for their types alone: a pattern asks this file
 
 MOST_PERIOD = 5_040
 MOST_THRESHOLD = 65_536
@@ -68,7 +69,7 @@ def _tidy(piece: sympy.Expr, n: sympy.Symbol) -> sympy.Expr:
     return piece.factor() if Poly(piece, n).degree() == 2 else piece.expand()
 
 
-def _numbers(atom: Atom) -> dict[str, Any]:
+def _numbers(atom: Atom) -> dict[str, sympy.Integer]:
     from sympy import Integer
 
     return {name: Integer(getattr(atom, name)) for name in atom.letters}
@@ -77,14 +78,14 @@ def _numbers(atom: Atom) -> dict[str, Any]:
 def totals(pattern: Pattern, stop: int) -> list[int]:
     """pairs(0), pairs(1), …, pairs(stop − 1), all at once."""
     position = torch.arange(stop - 1)
-    below = counting.Counter(pattern, stop).rows(position, end=position + 1)
+    below = RowCounter(pattern, stop).rows(position, end=position + 1)
 
     def earlier(atom: Atom, key: Tensor) -> list[Span]:
         queries = atom.above(key)
         return [] if queries is None else [Span(*queries)]
 
-    above = counting.Counter(pattern, stop).rows(position, end=position, spans_of=earlier)
-    return counting.prefix(below + above).tolist()
+    above = RowCounter(pattern, stop).rows(position, end=position, spans_of=earlier)
+    return prefix(below + above).tolist()
 
 
 @lru_cache(maxsize=256)
@@ -177,7 +178,7 @@ def _line(values: list[int], at: int) -> Quadratic:
     return values[at] - slope * at, slope, Fraction(0)
 
 
-def _polynomial(quadratic: Quadratic, x: Any) -> sympy.Expr:
+def _polynomial(quadratic: Quadratic, x: sympy.Expr) -> sympy.Expr:
     from sympy import Rational
 
     c0, c1, c2 = (Rational(c.numerator, c.denominator) for c in quadratic)

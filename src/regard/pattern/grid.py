@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from regard.pattern.base import Atom, check_field
-from regard.pattern.spans import Kept, Span
-from regard.pattern.tiling import Band
+from regard.pattern.spans import CacheBound, Positions, Span
+from regard.pattern.tiling import TileSpan
 
 
 @dataclass(frozen=True)
@@ -32,9 +31,6 @@ class _Grid(Atom):
         return [q0 // self.cols - k0 // self.cols, q0 % self.cols, k0 % self.cols]
 
 
-del Atom.registry["_grid"]  # a part of the two below, no pattern of its own
-
-
 @dataclass(frozen=True)
 class Neighbourhood(_Grid):
     """A query sees the cells at most `reach` rows and `reach` columns away, cropped at the borders.
@@ -54,7 +50,7 @@ class Neighbourhood(_Grid):
         super().__post_init__()
         check_field("reach", self.reach, 0)
 
-    def allows(self, q: Any, k: Any) -> Any:
+    def allows(self, q: Positions, k: Positions) -> Positions:
         """|Δrow| ≤ reach and |Δcol| ≤ reach."""
         down = q // self.cols - k // self.cols
         right = q % self.cols - k % self.cols
@@ -72,15 +68,17 @@ class Neighbourhood(_Grid):
             out.append(Span((start + left) * inside, (start + right) * inside))
         return out
 
-    def tile_groups(self, q0: Tensor, q1: Tensor, m: int, size: int) -> list[list[Band]]:
+    def tile_groups(self, q0: Tensor, q1: Tensor, m: int, size: int) -> list[list[TileSpan]]:
         """All rows within reach of the tile; the tiles themselves are then looked at."""
         top = (q0 // self.cols - self.reach) * self.cols
         bottom = ((q1 - 1) // self.cols + self.reach + 1) * self.cols
-        return [[Band.unsure(top, bottom)]]
+        return [[TileSpan.unsure(top, bottom)]]
 
-    def kept(self) -> Kept | None:
+    def kept(self) -> CacheBound | None:
         """`reach` rows, and as much of the next as a query at the left border can still see."""
-        return Kept(recent=min(self.reach, self.rows - 1) * self.cols + min(self.reach, self.cols - 1) + 1)
+        return CacheBound(
+            recent=min(self.reach, self.rows - 1) * self.cols + min(self.reach, self.cols - 1) + 1
+        )
 
 
 @dataclass(frozen=True)
@@ -96,7 +94,7 @@ class Axial(_Grid):
     ..####
     """
 
-    def allows(self, q: Any, k: Any) -> Any:
+    def allows(self, q: Positions, k: Positions) -> Positions:
         """The same row or the same column."""
         return (q // self.cols == k // self.cols) | (q % self.cols == k % self.cols)
 
@@ -110,10 +108,10 @@ class Axial(_Grid):
             Span(end, torch.full_like(q, m), step=self.cols),
         ]
 
-    def tile_groups(self, q0: Tensor, q1: Tensor, m: int, size: int) -> list[list[Band]]:
+    def tile_groups(self, q0: Tensor, q1: Tensor, m: int, size: int) -> list[list[TileSpan]]:
         """Anywhere."""
-        return [[Band.unsure(torch.zeros_like(q0), torch.full_like(q0, m))]]
+        return [[TileSpan.unsure(torch.zeros_like(q0), torch.full_like(q0, m))]]
 
-    def kept(self) -> Kept | None:
+    def kept(self) -> CacheBound | None:
         """All but the last row, and one: the last row's first query can still see every column."""
-        return Kept(other=self.cols if self.rows == 1 else (self.rows - 1) * self.cols + 1)
+        return CacheBound(other=self.cols if self.rows == 1 else (self.rows - 1) * self.cols + 1)

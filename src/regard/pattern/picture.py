@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from regard.pattern.counting import Counter
+from regard.paper.ink import SEEN, UNSEEN
+from regard.paper.quantities import fine_percent
+from regard.pattern.counting import RowCounter
 from regard.pattern.summary import Summary, summarise
 
 if TYPE_CHECKING:
-    from regard.pattern.base import Pattern
+    from regard.pattern.base import Pattern  # for its type alone: a pattern shows itself through this file
 
 CELLS = 512  # most positions drawn one by one
 TILES = 128  # tiles per side above that
@@ -27,6 +29,9 @@ QUERIES = 32  # of each row of tiles, its first and its last among them
 LEVELS = 8  # shades from empty, 0, to full
 WIDEST = 76  # characters of a title or a caption line
 LINES = 3  # of the caption that the formula may take
+# The faintest shade stands out from the empty one: what is seen at all must be seen to be seen.
+BETWEEN = [f"#{0xC2 - 22 * i:02x}{0xCF - 20 * i:02x}{0xE4 - 16 * i:02x}" for i in range(LEVELS - 1)]
+SHADES = [UNSEEN, *BETWEEN, SEEN]
 
 
 @dataclass(frozen=True)
@@ -63,8 +68,8 @@ class View:
         return ticks(0, self.m)
 
 
-def view(pattern: Pattern, n: int, m: int) -> View:
-    """All that a picture of the last n of m queries and m keys has to show."""
+def view(pattern: Pattern, n: int, m: int, *, formula: bool = True) -> View:
+    """All that a picture of the last n of m queries and m keys has to show; a formula may take seconds."""
     if n == 0 or m == 0:
         raise ValueError(f"a picture needs at least one query and one key, got {n=}, {m=}")
     if max(n, m) <= CELLS:
@@ -72,9 +77,8 @@ def view(pattern: Pattern, n: int, m: int) -> View:
     else:
         size = -(-max(n, m) // TILES)
         levels = _shades(pattern, n, m, size)
-    return View(
-        levels, n, m, size, shorten(str(pattern)), caption(summarise(pattern, n, m)), max(n, m) > EXACT
-    )
+    found = summarise(pattern, n, m, formula=formula)
+    return View(levels, n, m, size, shorten(str(pattern)), caption(found), max(n, m) > EXACT)
 
 
 def text(dense: Tensor) -> str:
@@ -94,7 +98,7 @@ def shades(shown: View, width: int = TILES) -> str:
 
 def caption(found: Summary) -> tuple[str, ...]:
     """The exact count, the share, and the formula where there is one that fits."""
-    share = "" if found.share is None else f" ({percent(found.share)})"
+    share = "" if found.share is None else f" ({fine_percent(found.share)})"
     lines = [f"{found.pairs:,} of {found.dense:,} pairs{share}"]
     if found.formula is not None:
         # Lines break between cases: what belongs together is tied by spaces that do not break.
@@ -107,11 +111,6 @@ def caption(found: Summary) -> tuple[str, ...]:
         fits = len(wrapped) <= LINES and max(map(len, wrapped)) <= WIDEST
         lines += wrapped if fits else [f"a formula of {cases} cases: see formula()"]
     return tuple(lines)
-
-
-def percent(share: float) -> str:
-    """A share with three figures that count."""
-    return f"{100 * share:.3g} %" if 0 < share < 0.999 else f"{100 * share:.5g} %"
 
 
 def shorten(line: str) -> str:
@@ -144,7 +143,7 @@ def _shades(pattern: Pattern, n: int, m: int, size: int) -> Tensor:
         within = [torch.cat([torch.tensor([0, int(h) - 1]), (spread * h).long()]) for h in height]
     queries = torch.tensor([len(part) for part in within])
     q = torch.cat([part + start for part, start in zip(within, first, strict=True)]) + m - n
-    until = Counter(pattern, m).rows(q.repeat_interleave(len(ends)), ends.repeat(len(q))).view(len(q), -1)
+    until = RowCounter(pattern, m).rows(q.repeat_interleave(len(ends)), ends.repeat(len(q))).view(len(q), -1)
     until = torch.stack([part.sum(0) for part in until.split(queries.tolist())])  # (tile rows, tile columns)
     count = until.diff(dim=1, prepend=torch.zeros(len(first), 1, dtype=torch.long))
     cells = queries[:, None] * ends.diff(prepend=torch.zeros(1, dtype=torch.long))

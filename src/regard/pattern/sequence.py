@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import torch
 from torch import Tensor
 
 from regard.pattern.base import Atom, check_field
-from regard.pattern.spans import Kept, Span
+from regard.pattern.spans import CacheBound, Positions, Span
 
 if TYPE_CHECKING:
     import sympy
 
 
-def triangle(n: Any) -> Any:
+def triangle(n: sympy.Expr) -> sympy.Expr:
     """1 + 2 + … + n."""
     return n * (n + 1) / 2
 
@@ -32,7 +32,7 @@ class Full(Atom):
     distance = True
     any_shape = True
 
-    def allows(self, q: Any, k: Any) -> Any:
+    def allows(self, q: Positions, k: Positions) -> Positions:
         """Always."""
         return (q == q) & (k == k)  # noqa: PLR0124 - true, in the shape of both
 
@@ -48,13 +48,13 @@ class Full(Atom):
         """All tiles are alike."""
         return []
 
-    def closed_form(self, n: sympy.Symbol, fields: dict[str, Any]) -> sympy.Expr:
+    def closed_form(self, n: sympy.Symbol, fields: dict[str, sympy.Expr]) -> sympy.Expr:
         """n²."""
         return n**2
 
-    def complement_kept(self) -> Kept | None:
+    def complement_kept(self) -> CacheBound | None:
         """Nothing is ever seen."""
-        return Kept()
+        return CacheBound()
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Causal(Atom):
 
     distance = True
 
-    def allows(self, q: Any, k: Any) -> Any:
+    def allows(self, q: Positions, k: Positions) -> Positions:
         """k ≤ q."""
         return k <= q
 
@@ -82,13 +82,13 @@ class Causal(Atom):
         """The distance; far tiles are all alike."""
         return [(q0 - k0).clamp(-size, size)]
 
-    def closed_form(self, n: sympy.Symbol, fields: dict[str, Any]) -> sympy.Expr:
+    def closed_form(self, n: sympy.Symbol, fields: dict[str, sympy.Expr]) -> sympy.Expr:
         """n(n+1)/2."""
         return triangle(n)
 
-    def complement_kept(self) -> Kept | None:
+    def complement_kept(self) -> CacheBound | None:
         """The complement sees later keys only."""
-        return Kept()
+        return CacheBound()
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class Strided(Atom):
     def __post_init__(self) -> None:
         check_field("back", self.back, 0)
 
-    def allows(self, q: Any, k: Any) -> Any:
+    def allows(self, q: Positions, k: Positions) -> Positions:
         """0 ≤ q − k ≤ back."""
         return (k <= q) & (q - k <= self.back)
 
@@ -126,16 +126,16 @@ class Strided(Atom):
         """The distance; far tiles are all alike."""
         return [(q0 - k0).clamp(-size, self.back + size)]
 
-    def closed_form(self, n: sympy.Symbol, fields: dict[str, Any]) -> sympy.Expr:
+    def closed_form(self, n: sympy.Symbol, fields: dict[str, sympy.Expr]) -> sympy.Expr:
         """(t+1)(2n−t)/2 from n > t on, a triangle before."""
         from sympy import Piecewise
 
         t = fields["back"]
         return Piecewise(((t + 1) * (2 * n - t) / 2, n > t), (triangle(n), True))
 
-    def kept(self) -> Kept | None:
+    def kept(self) -> CacheBound | None:
         """The latest back + 1 keys."""
-        return Kept(recent=self.back + 1)
+        return CacheBound(recent=self.back + 1)
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,7 @@ class Dilated(Atom):
         check_field("back", self.back, 0)
         check_field("step", self.step, 1)
 
-    def allows(self, q: Any, k: Any) -> Any:
+    def allows(self, q: Positions, k: Positions) -> Positions:
         """q − k one of 0, step, …, back·step."""
         return (k <= q) & (q - k <= self.back * self.step) & ((q - k) % self.step == 0)
 
@@ -182,7 +182,7 @@ class Dilated(Atom):
         """The distance; far tiles are all alike."""
         return [(q0 - k0).clamp(-size, self.back * self.step + size)]
 
-    def closed_form(self, n: sympy.Symbol, fields: dict[str, Any]) -> sympy.Expr:
+    def closed_form(self, n: sympy.Symbol, fields: dict[str, sympy.Expr]) -> sympy.Expr:
         """n + (n − s) + (n − 2s) + …, t + 1 terms or as many as are positive."""
         from sympy import Piecewise, ceiling
 
@@ -192,9 +192,9 @@ class Dilated(Atom):
             ((t + 1) * (2 * n - s * t) / 2, n > s * t), (fit * (2 * n - s * (fit - 1)) / 2, True)
         )
 
-    def kept(self) -> Kept | None:
+    def kept(self) -> CacheBound | None:
         """The latest back·step + 1 keys: each may be hit by a later query."""
-        return Kept(recent=self.back * self.step + 1)
+        return CacheBound(recent=self.back * self.step + 1)
 
 
 @dataclass(frozen=True)
@@ -218,7 +218,7 @@ class SparseStrided(Atom):
     def __post_init__(self) -> None:
         check_field("stride", self.stride, 1)
 
-    def allows(self, q: Any, k: Any) -> Any:
+    def allows(self, q: Positions, k: Positions) -> Positions:
         """k ≤ q, and q − k at most stride or divisible by it."""
         return (k <= q) & ((q - k <= self.stride) | ((q - k) % self.stride == 0))
 
@@ -243,7 +243,7 @@ class SparseStrided(Atom):
         distance = (q0 - k0).clamp(min=-size)
         return [torch.where(distance > far, far + 1 + distance % self.stride, distance)]
 
-    def closed_form(self, n: sympy.Symbol, fields: dict[str, Any]) -> sympy.Expr:
+    def closed_form(self, n: sympy.Symbol, fields: dict[str, sympy.Expr]) -> sympy.Expr:
         """The band of l, then n − 2l, n − 3l, … as long as they are positive."""
         from sympy import Piecewise, ceiling
 

@@ -1,8 +1,29 @@
 """What one value tells the counters about itself: key spans per row, and what decoding must keep."""
 
 from dataclasses import dataclass
+from typing import TypeVar
 
 from torch import Tensor
+
+Positions = TypeVar("Positions", int, Tensor)  # one position or many; what is told of them is as many bools
+
+
+@dataclass(frozen=True)
+class EveryStep:
+    """The keys at distances divisible by `step`."""
+
+    step: int
+
+
+@dataclass(frozen=True)
+class BlockTail:
+    """The keys with `k % period >= first`."""
+
+    period: int
+    first: int
+
+
+Thinning = EveryStep | BlockTail
 
 
 @dataclass(frozen=True)
@@ -19,15 +40,15 @@ class Span:
     tail: tuple[int, int] | None = None
 
     @property
-    def thinning(self) -> tuple[int, ...]:
-        """What thins the span: () nothing, (step,) or (period, first)."""
+    def thinning(self) -> Thinning | None:
+        """Which keys of the span are left (None: all)."""
         if self.tail is not None:
-            return self.tail
-        return (self.step,) if self.step > 1 else ()
+            return BlockTail(*self.tail)
+        return EveryStep(self.step) if self.step > 1 else None
 
 
 @dataclass(frozen=True)
-class Kept:
+class CacheBound:
     """An upper bound on the keys a decoder must keep: the latest, the first, and any others."""
 
     recent: int = 0
@@ -39,6 +60,6 @@ class Kept:
         """How many keys that is."""
         return self.recent + self.first + self.other
 
-    def either(self, that: "Kept") -> "Kept":
+    def either(self, that: "CacheBound") -> "CacheBound":
         """Enough for both: the latest r contain the latest r' <= r, so those do not add up."""
-        return Kept(max(self.recent, that.recent), max(self.first, that.first), self.other + that.other)
+        return CacheBound(max(self.recent, that.recent), max(self.first, that.first), self.other + that.other)

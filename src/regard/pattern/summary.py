@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from regard.pattern.notation import Written, write
+from regard.paper.formulas import PlainFormula, write
 
 if TYPE_CHECKING:
     from regard.pattern.base import Pattern
@@ -23,8 +23,8 @@ class Summary:
     m: int
     pairs: int
     keys_kept: int | None
-    formula: Written | None
-    letters: Written | None
+    formula: PlainFormula | None
+    letters: PlainFormula | None
     no_formula: str | None
 
     @property
@@ -42,15 +42,15 @@ class Summary:
         """How many times fewer pairs than n·m (None where nothing is seen)."""
         return self.dense / self.pairs if self.pairs else None
 
-    def as_dict(self) -> dict[str, Any]:
-        """Everything, for machines."""
+    def as_dict(self) -> dict[str, object]:
+        """The counts as plain values, the formulas as text."""
         both = {"formula": self.formula, "letters": self.letters}
         written = {name: None if formula is None else str(formula) for name, formula in both.items()}
         return asdict(self) | {"dense": self.dense, "share": self.share, "saving": self.saving} | written
 
 
-def summarise(pattern: Pattern, n: int, m: int | None = None) -> Summary:
-    """Count a pattern at one length.
+def summarise(pattern: Pattern, n: int, m: int | None = None, *, formula: bool = True) -> Summary:
+    """Count a pattern at one length; the formula, which may take seconds, can be left out.
 
     >>> from regard.pattern import Strided
     >>> found = summarise(Strided(back=3), 16)
@@ -58,13 +58,13 @@ def summarise(pattern: Pattern, n: int, m: int | None = None) -> Summary:
     (58, 256, 4, '4n − 6 for n > 3, n(n+1)/2 otherwise')
     """
     n, m = pattern.resolve(n, m)
-    formula, letters, why = None, None, None
+    written, letters, why = None, None, None
     if n != m:
         why = "formulas are for as many queries as keys"
-    else:
+    elif formula:
         try:
-            formula = write(pattern.formula())
+            written = write(pattern.formula())
             letters = write(pattern.formula(symbolic=True)) if [pattern] == pattern.atoms() else None
         except ValueError as error:
             why = str(error)
-    return Summary(str(pattern), n, m, pattern.pairs(n, m), pattern.keys_kept(), formula, letters, why)
+    return Summary(str(pattern), n, m, pattern.pairs(n, m), pattern.keys_kept(), written, letters, why)

@@ -1,65 +1,64 @@
-"""A pattern as a self-contained SVG picture: no scripts, no foreign fonts, text that can be read aloud."""
+"""A pattern as an SVG picture: no scripts, no foreign fonts, text that can be read aloud."""
 
 from __future__ import annotations
 
-from html import escape
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from regard.pattern.picture import LEVELS, View, view
+from regard.paper.ink import INK, MARK, QUIET, SEEN, UNSEEN, WHITE, themed
+from regard.paper.svg import document, drawing, element, line, words
+from regard.pattern.picture import SHADES, View, view
 
 if TYPE_CHECKING:
-    from regard.pattern.base import Pattern
+    from regard.pattern.base import Pattern  # for its type alone: a pattern shows itself through this file
 
 SIDE = 512  # pixels that the longer side of the grid may take
 MIDDLING, LARGEST = 22, 48  # pixels of a square
 SMALLEST = 64  # pixels of the shorter side
 DOTTED = 6  # pixels from which a square has lines around it and a dot on the diagonal
 LEFT, TOP, LINE = 76, 88, 20
-FONT = "system-ui, 'Segoe UI', Helvetica, Arial, sans-serif"
-
-# In grey these are 23 %, 93 % and 68 %, so that a photocopy and a colour-blind reader see three things.
-SEEN, UNSEEN, DIAGONAL, INK, QUIET = "#1f3a6e", "#e9edf2", "#f5a623", "#1a1f2b", "#5a6374"
-# The faintest shade stands out from the empty one: what is seen at all must be seen to be seen.
-BETWEEN = [f"#{0xC2 - 22 * i:02x}{0xCF - 20 * i:02x}{0xE4 - 16 * i:02x}" for i in range(LEVELS - 1)]
-SHADES = [UNSEEN, *BETWEEN, SEEN]
 
 
-def svg(pattern: Pattern, n: int, m: int) -> str:
-    """The picture of the last n of m queries and m keys."""
-    shown = view(pattern, n, m)
+def svg(pattern: Pattern, n: int, m: int, *, formula: bool = True) -> str:
+    """The picture of the last n of m queries and m keys as a file of its own, with title and caption."""
+    shown = view(pattern, n, m, formula=formula)
+    parts, (width, height) = _grid(shown)
+    parts.insert(0, words(24, 34, shown.title, font_size=16, font_weight=600, fill=INK))
+    y = TOP + height + 38
+    for i, text in enumerate(shown.caption):
+        y += LINE
+        parts.append(words(24, y, text, font_size=13, font_weight=None if i else 600, fill=INK))
+    wide = max(LEFT + width + 24, 24 + 6.9 * max(map(len, (shown.title, *shown.caption))), 420)
+    return document(parts, (0, 0, round(wide), round(y + 20)), _name(pattern, n, m))
+
+
+def inside(pattern: Pattern, n: int, m: int) -> str:
+    """The same for a page whose colours it takes, without the words that stand there as text."""
+    parts, (width, height) = _grid(view(pattern, n, m, formula=False))
+    wide = max(LEFT + width + 24, 300)
+    box = (0, TOP - 44, wide, height + 88)
+    picture = drawing(parts, box, _name(pattern, n, m), style=f"max-width:{wide:.0f}px")
+    return themed(picture, SEEN, UNSEEN, WHITE)
+
+
+def _name(pattern: Pattern, n: int, m: int) -> str:
+    return f"{pattern}: {n:,} queries, {m:,} keys"
+
+
+def _grid(shown: View) -> tuple[list[str], tuple[float, float]]:
+    """The squares between their axes and above the legend; and how wide and high they are."""
     rows, cols = shown.levels.shape
     side = max(rows, cols)
     cell = min(SIDE / side, max(MIDDLING, min(LARGEST, 192 / side)))  # few cells are drawn larger
     dx, dy = max(cell, SMALLEST / cols), max(cell, SMALLEST / rows)
     width, height = cols * dx, rows * dy
-    words = [shown.title, *shown.caption]
-    wide = max(LEFT + width + 24, 24 + 6.9 * max(map(len, words)), 420)
-    parts = [
-        f'<text x="24" y="34" font-size="16" font-weight="600" fill="{INK}">{escape(shown.title)}</text>',
-        *_axes(shown, dx, dy),
-        f'<g transform="translate({LEFT} {TOP})">',
-        f'<rect width="{width:g}" height="{height:g}" fill="{UNSEEN}"/>',
-        f'<g transform="scale({dx:.6g} {dy:.6g})" fill="none" shape-rendering="crispEdges">',
-        *(f'<path stroke="{SHADES[level]}" d="{path}"/>' for level, path in _runs(shown)),
-        "</g>",
-        *_marks(shown, dx, dy),
-        "</g>",
-    ]
-    y = TOP + height + 30
-    parts += _legend(shown, y, line=min(dx, dy) < DOTTED)
-    for i, line in enumerate(shown.caption):
-        y += LINE + (8 if i == 0 else 0)
-        weight = ' font-weight="600"' if i == 0 else ""
-        parts.append(f'<text x="24" y="{y:g}" font-size="13"{weight} fill="{INK}">{escape(line)}</text>')
-    tall = y + 20
-    head = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide:.0f}" height="{tall:.0f}" '
-        f'viewBox="0 0 {wide:.0f} {tall:.0f}" role="img" font-family="{FONT}">'
-        f"<title>{escape(f'{pattern}: {n:,} queries, {m:,} keys')}</title>"
-        f'<rect width="100%" height="100%" rx="8" fill="#ffffff"/>'
-    )
-    return "\n".join([head, *parts, "</svg>\n"])
+    strokes = [element("path", stroke=SHADES[level], d=path) for level, path in _runs(shown)]
+    scaled = f"scale({dx:.6g} {dy:.6g})"
+    ground = element("rect", width=width, height=height, fill=UNSEEN)
+    squares = element("g", *strokes, "", transform=scaled, fill="none", shape_rendering="crispEdges")
+    inner = [ground, squares, *_marks(shown, dx, dy)]
+    parts = [*_axes(shown, dx, dy), element("g", *inner, transform=f"translate({LEFT} {TOP})")]
+    return parts + _legend(shown, TOP + height + 30, dashed=min(dx, dy) < DOTTED), (width, height)
 
 
 def _runs(shown: View) -> list[tuple[int, str]]:
@@ -80,66 +79,53 @@ def _runs(shown: View) -> list[tuple[int, str]]:
 
 def _axes(shown: View, dx: float, dy: float) -> list[str]:
     """Names and ticks: keys along the top, queries down the left, both as positions of the sequence."""
-    style = f'font-size="11" fill="{QUIET}"'
     half = 0.5 if shown.size == 1 else 0  # a tick names a cell's middle, or a tile's beginning
     out = [
-        f'<text x="{LEFT}" y="{TOP - 26}" font-size="12" fill="{INK}">key →</text>',
-        f'<text x="{LEFT - 12}" y="{TOP - 9}" text-anchor="end" font-size="12" fill="{INK}">query ↓</text>',
+        words(LEFT, TOP - 26, "key →", font_size=12, fill=INK),
+        words(LEFT - 12, TOP - 9, "query ↓", text_anchor="end", font_size=12, fill=INK),
     ]
     for tick, name in shown.key_ticks.items():
         x = LEFT + (tick / shown.size + half) * dx
-        out.append(f'<text x="{x:.1f}" y="{TOP - 9}" text-anchor="middle" {style}>{name}</text>')
-        out.append(f'<path d="M{x:.1f} {TOP - 5}v4" stroke="{QUIET}"/>')
+        out.append(words(x, TOP - 9, name, text_anchor="middle", font_size=11, fill=QUIET))
+        out.append(line(f"M{x:.1f} {TOP - 5}v4", QUIET))
     for tick, name in shown.query_ticks.items():
         y = TOP + ((tick - shown.shift) / shown.size + half) * dy
-        out.append(f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end" {style}>{name}</text>')
-        out.append(f'<path d="M{LEFT - 5} {y:.1f}h4" stroke="{QUIET}"/>')
+        out.append(words(LEFT - 8, y + 4, name, text_anchor="end", font_size=11, fill=QUIET))
+        out.append(line(f"M{LEFT - 5} {y:.1f}h4", QUIET))
     return out
 
 
 def _marks(shown: View, dx: float, dy: float) -> list[str]:
     """Lines between few cells, and the diagonal: a dot in each of few cells, else a dashed line."""
     rows, cols = shown.levels.shape
-    out = []
     if min(dx, dy) >= DOTTED:
-        lines = "".join(f"M{col * dx:.4g} 0v{rows * dy:.4g}" for col in range(1, cols))
-        lines += "".join(f"M0 {row * dy:.4g}h{cols * dx:.4g}" for row in range(1, rows))
-        out.append(f'<path d="{lines}" stroke="#ffffff" stroke-width="1"/>')
+        path = "".join(f"M{col * dx:.4g} 0v{rows * dy:.4g}" for col in range(1, cols))
+        path += "".join(f"M0 {row * dy:.4g}h{cols * dx:.4g}" for row in range(1, rows))
         spots = [(row + shown.shift, row) for row in range(rows) if 0 <= row + shown.shift < cols]
         radius = min(dx, dy) * 0.2
-        dots = "".join(
-            f'<circle cx="{(col + 0.5) * dx:.5g}" cy="{(row + 0.5) * dy:.5g}" r="{radius:.3g}"/>'
-            for col, row in spots
-        )
-        out.append(f'<g fill="{DIAGONAL}" stroke="{INK}" stroke-width="0.6">{dots}</g>')
-    else:
-        first = max(0, -shown.shift)  # the first query that stands at a key
-        x0, y0 = (first + shown.shift) / shown.size * dx, first / shown.size * dy
-        x1, y1 = shown.m / shown.size * dx, shown.n / shown.size * dy
-        line = f'<path d="M{x0:.5g} {y0:.5g}L{x1:.5g} {y1:.5g}" fill="none" '
-        out.append(line + f'stroke="{INK}" stroke-width="2.6" stroke-dasharray="8 12"/>')
-        out.append(line + f'stroke="{DIAGONAL}" stroke-width="1.6" stroke-dasharray="8 12"/>')
-    return out
+        dots = [element("circle", cx=(col + 0.5) * dx, cy=(row + 0.5) * dy, r=radius) for col, row in spots]
+        return [line(path, WHITE), element("g", *dots, "", fill=MARK, stroke=INK, stroke_width=0.6)]
+    first = max(0, -shown.shift)  # the first query that stands at a key
+    x0, y0 = (first + shown.shift) / shown.size * dx, first / shown.size * dy
+    x1, y1 = shown.m / shown.size * dx, shown.n / shown.size * dy
+    path = f"M{x0:.5g} {y0:.5g}L{x1:.5g} {y1:.5g}"
+    pens = ((INK, 2.6), (MARK, 1.6))
+    return [line(path, stroke, stroke_width=width, stroke_dasharray="8 12") for stroke, width in pens]
 
 
-def _legend(shown: View, y: float, line: bool) -> list[str]:
+def _legend(shown: View, y: float, dashed: bool) -> list[str]:
     """What the shades and the mark on the diagonal mean."""
-    words = f'font-size="12" fill="{QUIET}"'
-    box = '<rect x="{x}" y="{y:g}" width="{w}" height="12" fill="{fill}"/>'
     out, x = [], 24
-    if shown.size == 1:
-        for fill, word, room in ((SEEN, "seen", 62), (UNSEEN, "not seen", 86)):
-            out.append(box.format(x=x, y=y - 10, w=12, fill=fill))
-            out.append(f'<text x="{x + 18}" y="{y:g}" {words}>{word}</text>')
-            x += room
-    else:
-        for shade in SHADES:
-            out.append(box.format(x=x, y=y - 10, w=9, fill=shade))
-            x += 9
-        out.append(f'<text x="{x + 6}" y="{y:g}" {words}>{shown.shading}</text>')
-        x += 20 + int(6.4 * len(shown.shading))
-    mark = f'<circle cx="{x + 6}" cy="{y - 4:g}" r="4" fill="{DIAGONAL}" stroke="{INK}" stroke-width="0.6"/>'
-    if line:
-        mark = f'<path d="M{x} {y - 4:g}h12" stroke="{DIAGONAL}" stroke-width="2"/>'
-    out += [mark, f'<text x="{x + 18}" y="{y:g}" {words}>query = key</text>']
-    return out
+    keys = [(SEEN, 12, "seen", 62), (UNSEEN, 12, "not seen", 86)]
+    if shown.size > 1:
+        keys = [(shade, 9, "", 9) for shade in SHADES[:-1]]
+        keys.append((SHADES[-1], 9, shown.shading, 29 + int(6.4 * len(shown.shading))))
+    for fill, width, word, room in keys:
+        out.append(element("rect", x=x, y=y - 10, width=width, height=12, fill=fill))
+        if word:
+            out.append(words(x + width + 6, y, word, font_size=12, fill=QUIET))
+        x += room
+    mark = element("circle", cx=x + 6, cy=y - 4, r=4, fill=MARK, stroke=INK, stroke_width=0.6)
+    if dashed:
+        mark = line(f"M{x} {y - 4:g}h12", MARK, stroke_width=2)
+    return [*out, mark, words(x + 18, y, "query = key", font_size=12, fill=QUIET)]

@@ -1,11 +1,40 @@
 """Cut many rows at once into segments between sorted edges, and know which spans cover each segment."""
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from functools import cache
 from itertools import pairwise
+from typing import Generic, TypeVar
 
 import torch
 from torch import Tensor
+
+T = TypeVar("T", bound=Hashable)
+
+
+class Numbering(Generic[T]):
+    """Numbers for things in the order in which they come; a set of them is an integer with those bits."""
+
+    def __init__(self) -> None:
+        self.items: dict[T, int] = {}
+
+    def number(self, item: T) -> int:
+        """The number of a thing, a new one where it comes for the first time."""
+        return self.items.setdefault(item, len(self.items))
+
+    def on(self, bits: int) -> list[T]:
+        """The things of a set."""
+        return [item for item, number in self.items.items() if bits >> number & 1]
+
+
+def truth_columns(count: int) -> tuple[list[int], int]:
+    """The columns of a truth table of so many letters, a bit for each line, and the one that always holds.
+
+    >>> [f"{column:04b}" for column in truth_columns(2)[0]], f"{truth_columns(2)[1]:04b}"
+    (['1010', '1100'], '1111')
+    """
+    lines = 1 << count
+    columns = [sum(1 << line for line in range(lines) if line >> i & 1) for i in range(count)]
+    return columns, (1 << lines) - 1
 
 
 @cache

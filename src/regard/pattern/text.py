@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import fields
-from difflib import get_close_matches
-from typing import Any, NoReturn
+from typing import NoReturn
 
+from regard.errors import did_you_mean
 from regard.pattern.base import Atom, Pattern
 
 LONGEST = 10_000
@@ -31,10 +31,10 @@ def parse(text: str) -> Pattern:
         raise ValueError(f"a pattern's text must be a string, got {type(text).__name__}")
     if len(text) > LONGEST:
         raise ValueError(f"a pattern's text must have at most {LONGEST:,} characters, got {len(text):,}")
-    return _Parser(text).pattern()
+    return _PatternParser(text).pattern()
 
 
-class _Parser:
+class _PatternParser:
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
@@ -98,10 +98,7 @@ class _Parser:
         start, word = self.start, self.value.lower()
         known = Atom.registry.get(WORDS.get(word, word))
         if known is None:
-            near = get_close_matches(word, [*Atom.registry, *WORDS], n=1)
-            self._fail(
-                f"no pattern is called {self.value!r}" + (f"; did you mean {near[0]!r}?" if near else "")
-            )
+            self._fail(f"no pattern is called {self.value!r}{did_you_mean(word, [*Atom.registry, *WORDS])}")
         self._next()
         arguments = self._arguments([field.name for field in fields(known) if field.init])  # type: ignore[arg-type]
         try:
@@ -112,8 +109,8 @@ class _Parser:
             missing = isinstance(error, TypeError)
             self._fail(f"{word} needs ({wanted})" if missing else str(error))
 
-    def _arguments(self, names: list[str]) -> dict[str, Any]:
-        out: dict[str, Any] = {}
+    def _arguments(self, names: list[str]) -> dict[str, int | tuple[int, ...]]:
+        out: dict[str, int | tuple[int, ...]] = {}
         if not self._take("("):
             return out
         while not self._take(")"):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
 from regard.pattern.spans import Span
-from regard.pattern.sweep import Edges
+from regard.pattern.sweep import Edges, Numbering, truth_columns
 
 if TYPE_CHECKING:
     from regard.pattern.base import Atom, Pattern
@@ -18,7 +18,8 @@ CHUNK = 1024  # query tiles at a time, to begin with
 SPARSE = 1 << 20  # tiles per chunk below which chunks grow
 DENSE = 1 << 24  # cells looked at at a time, where only looking helps
 
-EMPTY, PARTIAL, FULL, UNSURE = range(4)
+EMPTY, PARTIAL, FULL, UNSURE = range(4)  # states of a tile
+SURE, MAYBE, ALL = "sure", "maybe", "all"  # some query sees it, may see it, all queries see it
 
 
 @dataclass(frozen=True)
@@ -52,29 +53,30 @@ class TileMap:
         """How many tiles are partial."""
         return len(self.partial_columns)
 
+    @property
+    def full_at(self) -> tuple[Tensor, Tensor]:
+        """The row and the column of each full tile, int64."""
+        return _places(self.full_offsets, self.full_columns)
+
+    @property
+    def partial_at(self) -> tuple[Tensor, Tensor]:
+        """The row and the column of each partial tile, int64."""
+        return _places(self.partial_offsets, self.partial_columns)
+
     def cells(self) -> int:
         """The cells of all non-empty tiles: what a tiled kernel computes."""
         height = (self.n - torch.arange(self.shape[0]) * self.size).clamp(max=self.size)
         width = (self.m - torch.arange(self.shape[1]) * self.size).clamp(max=self.size)
-        total = 0
-        for offsets, columns in (
-            (self.full_offsets, self.full_columns),
-            (self.partial_offsets, self.partial_columns),
-        ):
-            row = torch.repeat_interleave(torch.arange(self.shape[0]), offsets.diff())
-            total += int((height[row] * width[columns.long()]).sum())
-        return total
+        return sum(int((height[row] * width[col]).sum()) for row, col in (self.full_at, self.partial_at))
 
     def dense(self) -> Tensor:
         """The state of every tile as an int8 grid: 0 empty, 1 partial, 2 full."""
         out = torch.zeros(self.shape, dtype=torch.int8)
-        rows = torch.arange(self.shape[0])
-        out[torch.repeat_interleave(rows, self.partial_offsets.diff()), self.partial_columns.long()] = PARTIAL
-        out[torch.repeat_interleave(rows, self.full_offsets.diff()), self.full_columns.long()] = FULL
+        out[self.partial_at], out[self.full_at] = PARTIAL, FULL
         return out
 
-    def as_dict(self) -> dict[str, Any]:
-        """The counts, for machines."""
+    def as_dict(self) -> dict[str, object]:
+        """How many tiles there are of each state."""
         return {
             "size": self.size,
             "shape": list(self.shape),
@@ -84,8 +86,12 @@ class TileMap:
         }
 
 
+def _places(offsets: Tensor, columns: Tensor) -> tuple[Tensor, Tensor]:
+    return torch.repeat_interleave(torch.arange(len(offsets) - 1), offsets.diff()), columns.long()
+
+
 @dataclass(frozen=True)
-class Band:
+class TileSpan:
     """Keys that some query of a tile sees (`any_`) and that all of them see (`all_`).
 
     `sure` says that the two are exact: what lies between them is seen by some queries and not by others.
@@ -98,23 +104,18 @@ class Band:
     sure: bool
 
     @staticmethod
-    def unsure(lo: Tensor, hi: Tensor) -> Band:
+    def unsure(lo: Tensor, hi: Tensor) -> TileSpan:
         """Nothing is known but that all seen keys lie in [lo, hi)."""
-        return Band(lo, hi, lo, lo, sure=False)
+        return TileSpan(lo, hi, lo, lo, sure=False)
 
 
-def bands(first: list[Span], last: list[Span]) -> list[Band]:
-    """The bands of tiles whose first and last query have these spans, every end monotone in between."""
+def tile_spans(first: list[Span], last: list[Span]) -> list[TileSpan]:
+    """The spans of tiles whose first and last query have these spans, every end monotone in between."""
     out = []
     for a, b in zip(first, last, strict=True):
-        band = Band(
-            torch.minimum(a.lo, b.lo),
-            torch.maximum(a.hi, b.hi),
-            torch.maximum(a.lo, b.lo),
-            torch.minimum(a.hi, b.hi),
-            sure=True,
-        )
-        out.append(Band.unsure(band.any_lo, band.any_hi) if a.thinning else band)
+        some = torch.minimum(a.lo, b.lo), torch.maximum(a.hi, b.hi)
+        every = torch.maximum(a.lo, b.lo), torch.minimum(a.hi, b.hi)
+        out.append(TileSpan(*some, *every, sure=True) if a.thinning is None else TileSpan.unsure(*some))
     return out
 
 
@@ -140,7 +141,7 @@ def _by_distance(pattern: Pattern, n: int, m: int, size: int) -> States:
     shift, reach = m - n, m + size
     low, high = -n - size, reach
     before = torch.zeros(high - low + 1, dtype=torch.int32)
-    torch.cumsum(pattern.allows(torch.arange(low, high), 0), 0, out=before[1:])
+    torch.cumsum(pattern.allows(torch.arange(low, high), torch.tensor(0)), 0, out=before[1:])
 
     def judge(q0: Tensor, height: Tensor, k0: Tensor, width: Tensor) -> Tensor:
         first, last = q0 - k0 - width + 1, q0 - k0 + height
@@ -171,7 +172,7 @@ def _by_distance(pattern: Pattern, n: int, m: int, size: int) -> States:
 
 
 def _by_sweep(pattern: Pattern, n: int, m: int, size: int) -> States:
-    """Cut each row of tiles where a band begins or ends; look inside only where logic does not decide."""
+    """Cut each row of tiles where a span begins or ends; look inside only where logic does not decide."""
     atoms, key_tiles = pattern.atoms(), -(-m // size)
     sweep = _TileSweep(pattern, atoms)
     out: States = ([], [], [])
@@ -197,11 +198,11 @@ def _by_sweep(pattern: Pattern, n: int, m: int, size: int) -> States:
 
 
 class _TileSweep:
-    """The sweep over bands, with the verdict on each combination of them remembered."""
+    """The sweep over spans, with the verdict on each combination of them remembered."""
 
     def __init__(self, pattern: Pattern, atoms: list[Atom]) -> None:
         self.pattern, self.atoms = pattern, atoms
-        self.bits: list[tuple[Atom, int, int, str]] = []  # atom, group, band, "sure" | "unsure" | "all"
+        self.spans: Numbering[tuple[Atom, int, int, str]] = Numbering()  # atom, group, span and its kind
         self.states: list[int] = []
         self.verdicts: list[int] = []
 
@@ -212,19 +213,18 @@ class _TileSweep:
         edges = Edges(torch.zeros_like(q0), torch.full_like(q0, key_tiles))
         for atom in self.atoms:
             for g, group in enumerate(atom.tile_groups(q0, q1, m, size)):
-                for b, band in enumerate(group):
-                    lo, hi = band.any_lo.clamp(0, m), band.any_hi.clamp(0, m)
-                    bit = self._bit((atom, g, b, "sure" if band.sure else "unsure"))
-                    # An empty band touches no tile, wherever its ends stand.
-                    edges.add(lo // size, torch.where(hi > lo, -(-hi // size), lo // size), bit)
-                    if band.sure:
-                        lo, hi = band.all_lo.clamp(0, m), band.all_hi.clamp(0, m)
+                for s, span in enumerate(group):
+                    lo, hi = span.any_lo.clamp(0, m), span.any_hi.clamp(0, m)
+                    # An empty span touches no tile, wherever its ends stand.
+                    last = torch.where(hi > lo, -(-hi // size), lo // size)
+                    edges.add(lo // size, last, self.spans.number((atom, g, s, SURE if span.sure else MAYBE)))
+                    if span.sure:
+                        lo, hi = span.all_lo.clamp(0, m), span.all_hi.clamp(0, m)
                         last = torch.where(
                             hi == m, key_tiles, hi // size
                         )  # a short last tile is all there is
-                        edges.add(
-                            -(-lo // size), torch.where(hi > lo, last, 0), self._bit((atom, g, b, "all"))
-                        )
+                        last = torch.where(hi > lo, last, 0)
+                        edges.add(-(-lo // size), last, self.spans.number((atom, g, s, ALL)))
         found = []
         for lo, hi, state in edges.segments(self.states):
             while len(self.verdicts) < len(self.states):
@@ -237,27 +237,20 @@ class _TileSweep:
         rows, columns, kinds = (torch.cat(parts) for parts in zip(*found, strict=True))
         return rows, columns, kinds
 
-    def _bit(self, key: tuple[Atom, int, int, str]) -> int:
-        if key not in self.bits:
-            self.bits.append(key)
-        return self.bits.index(key)
-
     def _verdict(self, state: int) -> int:
         on: dict[Atom, dict[int, list[str]]] = {atom: {} for atom in self.atoms}
-        for bit, (atom, group, _, kind) in enumerate(self.bits):
+        for atom, group, _, _ in self.spans.items:
             on[atom].setdefault(group, [])
-            if state >> bit & 1:
-                on[atom][group].append(kind)
+        for atom, group, _, kind in self.spans.on(state):
+            on[atom][group].append(kind)
         kinds = {atom: _join([_group(group) for group in groups.values()]) for atom, groups in on.items()}
         open_atoms = [atom for atom in self.atoms if kinds[atom] in (PARTIAL, UNSURE)]
         if len(open_atoms) > 10:
             return UNSURE
-        cells = 1 << len(open_atoms)
-        every = (1 << cells) - 1
-        table = {a: sum(1 << c for c in range(cells) if c >> i & 1) for i, a in enumerate(open_atoms)}
-        result = (
-            self.pattern.fold(lambda a: table[a] if a in table else every if kinds[a] == FULL else 0) & every
-        )
+        columns, every = truth_columns(len(open_atoms))
+        table = dict(zip(open_atoms, columns, strict=True))
+        whole = {atom: every if kind == FULL else 0 for atom, kind in kinds.items()}
+        result = self.pattern.fold((whole | table).__getitem__) & every
         if result in (0, every):
             return FULL if result else EMPTY
         # Where one value alone decides and it is known to be mixed in the tile, so is the expression.
@@ -266,12 +259,12 @@ class _TileSweep:
 
 
 def _group(kinds: list[str]) -> int:
-    if "all" in kinds:
+    if ALL in kinds:
         return FULL
     if not kinds:
         return EMPTY
-    # Two bands in one tile may complete each other.
-    return PARTIAL if kinds == ["sure"] else UNSURE
+    # Two spans in one tile may complete each other.
+    return PARTIAL if kinds == [SURE] else UNSURE
 
 
 def _join(groups: list[int]) -> int:

@@ -8,30 +8,29 @@
 torch.Size([1, 2, 3])
 """
 
+from regard.paper.figures import save_figure
+from regard.paper.pages import Section, page
+from regard.paper.pixels import upsample
 from regard.probe.attribution import Attribution, input_gradient, integrated_gradients
 from regard.probe.completions import Completion, complete_images, to_levels
 from regard.probe.hiding import HidingCheck, check_by_hiding
 from regard.probe.images import ImageLook, look_images, score_images
 from regard.probe.inputs import read_text
 from regard.probe.maps import (
-    Seen,
+    AttentionMaps,
     head_attention,
     mean_attention,
     patch_map,
     relative,
     rollout,
     see,
-    upsample,
 )
-from regard.probe.page import Section, page
 from regard.probe.pictures import ImageRead, read_image
-from regard.probe.plot_curves import hiding_figure
 from regard.probe.plot_images import completion_figure, heads_figure, images_figure
-from regard.probe.plot_positions import position_figure
+from regard.probe.plot_measures import hiding_figure, position_figure
 from regard.probe.plot_texts import text_figure
-from regard.probe.plotting import save_figure
 from regard.probe.positions import PositionSimilarity, position_similarity
-from regard.probe.report import Bin, Mistake, Report, judge
+from regard.probe.report import Bin, Report, WrongAnswer, judge
 from regard.probe.report_page import report_markdown, report_sections
 from regard.probe.sections import (
     completion_section,
@@ -45,20 +44,20 @@ from regard.probe.text_colours import text_html, text_terminal
 from regard.probe.texts import Piece, TextLook, Window, clean, look_text, pieces_of
 
 __all__ = [
+    "AttentionMaps",
     "Attribution",
     "Bin",
     "Completion",
     "HidingCheck",
     "ImageLook",
     "ImageRead",
-    "Mistake",
     "Piece",
     "PositionSimilarity",
     "Report",
     "Section",
-    "Seen",
     "TextLook",
     "Window",
+    "WrongAnswer",
     "check_by_hiding",
     "clean",
     "complete_images",

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -34,8 +33,8 @@ class Attribution:
     target: Tensor
     gap: Tensor
 
-    def as_dict(self) -> dict[str, Any]:
-        """Everything, for machines."""
+    def as_dict(self) -> dict[str, object]:
+        """Method, scores, target and gap as plain values."""
         found = {"scores": self.scores, "target": self.target, "gap": self.gap}
         return {"method": self.method} | {name: one.tolist() for name, one in found.items()}
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -27,8 +26,8 @@ class Completion:
         """The share of made-up pixels that hit the true level."""
         return float((self.truth == self.completed)[:, self.known :].float().mean())
 
-    def as_dict(self) -> dict[str, Any]:
-        """Everything, for machines."""
+    def as_dict(self) -> dict[str, object]:
+        """The images as nested lists, and how they were made."""
         return {
             "known": self.known,
             "levels": self.levels,

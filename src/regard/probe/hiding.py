@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -23,7 +22,7 @@ SHARES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 
 @dataclass(frozen=True)
-class Curve:
+class HidingCurve:
     """Accuracy against the share of patches hidden, with the 95 % Wilson interval over the images."""
 
     order: str
@@ -37,11 +36,11 @@ class HidingCheck:
     """The three curves: the most, random and the least attended patches hidden."""
 
     shares: tuple[float, ...]
-    curves: tuple[Curve, ...]
+    curves: tuple[HidingCurve, ...]
     images: int
     repeats: int
 
-    def curve(self, order: str) -> Curve:
+    def curve(self, order: str) -> HidingCurve:
         """One of "most", "random" and "least"."""
         return next(curve for curve in self.curves if curve.order == order)
 
@@ -51,8 +50,8 @@ class HidingCheck:
         pairs = zip(self.curve("random").accuracy, self.curve("most").accuracy, strict=True)
         return 100 * sum(a - b for a, b in pairs) / len(self.shares)
 
-    def as_dict(self) -> dict[str, Any]:
-        """Everything, for machines."""
+    def as_dict(self) -> dict[str, object]:
+        """The curves, their shares and the advantage."""
         return asdict(self) | {"advantage": self.advantage}
 
 
@@ -100,7 +99,7 @@ def check_by_hiding(
         ]
         bands = [wilson(count, B) for count in right]
         curves.append(
-            Curve(
+            HidingCurve(
                 order,
                 tuple(count / B for count in right),
                 tuple(low for low, _ in bands),

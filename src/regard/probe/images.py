@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from regard.errors import check_int
+from regard.paper.quantities import chance
 from regard.probe.attribution import input_gradient, integrated_gradients
 from regard.probe.maps import (
     has_attention,
@@ -50,7 +50,7 @@ class ImageLook:
     def title(self, i: int) -> str:
         """The answer for image i and its probability."""
         best = int(self.predicted[i])
-        return f"{self.classes[best]} ({percent(float(self.probabilities[i, best]))})"
+        return f"{self.classes[best]} ({chance(float(self.probabilities[i, best]))})"
 
     def truth(self, i: int) -> str | None:
         """The true label of image i."""
@@ -60,8 +60,8 @@ class ImageLook:
         """Whether the answer is the true label, where there is one."""
         return None if self.labels is None else bool(self.predicted[i] == self.labels[i])
 
-    def as_dict(self) -> dict[str, Any]:
-        """Everything but the pictures and the single heads, for machines."""
+    def as_dict(self) -> dict[str, object]:
+        """Answers, labels, probabilities and maps as plain values, but no pictures and single heads."""
         return {
             "names": list(self.names),
             "predicted": [self.classes[int(i)] for i in self.predicted],
@@ -153,17 +153,6 @@ def pool(pixels: Tensor, grid: tuple[int, int]) -> Tensor:
     """
     rows, cols = grid
     return pixels.unflatten(2, (cols, -1)).unflatten(1, (rows, -1)).sum((2, 4))
-
-
-def percent(share: float) -> str:
-    """A probability in words that never claim certainty.
-
-    >>> percent(0.734), percent(0.9999), percent(0.001)
-    ('73 %', '>99 %', '<1 %')
-    """
-    if share > 0.995:
-        return ">99 %"
-    return "<1 %" if share < 0.005 else f"{100 * share:.0f} %"
 
 
 def _check(

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import interpolate
 
 from regard.layers import Trace
 from regard.layers.attention import Attention
@@ -18,7 +16,7 @@ READERS = ("class", "mean", "last")
 
 
 @dataclass(frozen=True)
-class Seen:
+class AttentionMaps:
     """One forward pass: logits, and the weights (B,L,H,N,M) of every layer and head.
 
     `reader` names the row whose attention tells what the answer was read from: "class" is token 0, "last"
@@ -30,13 +28,13 @@ class Seen:
     reader: str
     segments: Tensor | None = None
 
-    def as_dict(self) -> dict[str, Any]:
-        """Everything, for machines."""
+    def as_dict(self) -> dict[str, object]:
+        """Logits, weights and reader as plain values."""
         return {"logits": self.logits.tolist(), "weights": self.weights.tolist(), "reader": self.reader}
 
 
 @torch.no_grad()
-def see(model: nn.Module, inputs: Tensor, *, segments: Tensor | None = None) -> Seen:
+def see(model: nn.Module, inputs: Tensor, *, segments: Tensor | None = None) -> AttentionMaps:
     """Run a model in evaluation mode and keep every attention map, on the CPU in float32.
 
     >>> from regard.models import ViT, ViTConfig
@@ -54,7 +52,7 @@ def see(model: nn.Module, inputs: Tensor, *, segments: Tensor | None = None) -> 
     if segments is not None and kept[0].shape[-1] == segments.shape[1] + 1:  # a ViT put its class token first
         segments = nn.functional.pad(segments, (1, 0))
     mask = None if segments is None else segments.cpu()
-    return Seen(logits.float().cpu(), torch.stack(kept, 1), reader_of(model), mask)
+    return AttentionMaps(logits.float().cpu(), torch.stack(kept, 1), reader_of(model), mask)
 
 
 def has_attention(model: nn.Module) -> bool:
@@ -98,24 +96,24 @@ def read(rows: Tensor, reader: str, segments: Tensor | None = None) -> Tensor:
     return (rows * share).sum(-2)
 
 
-def mean_attention(seen: Seen) -> Tensor:
+def mean_attention(seen: AttentionMaps) -> Tensor:
     """The reader's attention averaged over all layers and heads, (B,M)."""
     return read(seen.weights.mean((1, 2)), seen.reader, seen.segments)
 
 
-def head_attention(seen: Seen) -> Tensor:
+def head_attention(seen: AttentionMaps) -> Tensor:
     """The reader's attention in every layer and head, (B,L,H,M)."""
     return read(seen.weights, seen.reader, seen.segments)
 
 
-def rollout(seen: Seen) -> Tensor:
+def rollout(seen: AttentionMaps) -> Tensor:
     """Attention rollout (Abnar and Zuidema 2020) of the reader, (B,M).
 
     Heads are averaged; every layer passes half of a token on by its residual; rows are made to sum to 1
     again; the layers are multiplied.
 
     >>> weights = torch.tensor([[0.5, 0.5], [0.0, 1.0]]).expand(1, 2, 1, 2, 2)
-    >>> rollout(Seen(torch.zeros(1, 1), weights, "class")).tolist()
+    >>> rollout(AttentionMaps(torch.zeros(1, 1), weights, "class")).tolist()
     [[0.5625, 0.4375]]
     """
     B, L, _, N, M = seen.weights.shape
@@ -151,17 +149,3 @@ def relative(maps: Tensor) -> Tensor:
     """
     mean = maps.mean((-2, -1), keepdim=True)
     return torch.where(mean > 0, maps / mean, torch.ones_like(maps))
-
-
-def upsample(maps: Tensor, size: tuple[int, int], *, mode: str = "bilinear") -> Tensor:
-    """Maps (B,rows,cols) stretched over images of `size`: "bilinear" is smooth, "nearest" shows patches.
-
-    >>> upsample(torch.tensor([[[0.0, 1.0]]]), (1, 4), mode="nearest").tolist()
-    [[[0.0, 0.0, 1.0, 1.0]]]
-    """
-    if mode not in ("bilinear", "nearest"):
-        raise ValueError(f"mode must be 'bilinear' or 'nearest', got {mode=}")
-    if maps.ndim != 3:
-        raise ValueError(f"maps must be (B, rows, cols), got {tuple(maps.shape)}")
-    align = False if mode == "bilinear" else None
-    return interpolate(maps[:, None], size, mode=mode, align_corners=align)[:, 0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -25,8 +25,8 @@ class ImageRead:
     picture: Tensor
     notices: tuple[str, ...]
 
-    def as_dict(self) -> dict[str, Any]:
-        """Everything, for machines."""
+    def as_dict(self) -> dict[str, object]:
+        """The pixels as nested lists, and the notices."""
         return {"picture": self.picture.tolist(), "notices": list(self.notices)}
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from regard.probe.colours import enlarge, overlay, stretch
+from regard.paper.figures import Sheet, cell_of, new_figure, scale
+from regard.paper.ink import AGAINST, BAD, FOR, GOOD, HEAT, INK, MARK, NEITHER, QUIET
+from regard.paper.pixels import enlarge, overlay, stretch
 from regard.probe.completions import Completion
 from regard.probe.images import ImageLook
-from regard.probe.plotting import BAD, GOOD, INK, QUIET, Sheet, cell_of, new_figure, scales
 from regard.probe.sections import given, grey, laid_over
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ SIDE = 240  # pixels of a picture before matplotlib scales it
 ONE_COLUMN = 3  # images up to here stand in one column, more in two
 ACROSS = 10  # completed images in one band
 BETWEEN = 0.45  # inches between two columns of images
-CUT = "#f5a623"
 LEGENDS = {"attention": "× the even share", "rollout": "× the even share", "gradient": "of the logit"}
 
 
@@ -104,7 +104,7 @@ def completion_figure(found: Completion, title: str = "") -> Figure:
             cut = pixels.shape[0] * found.known // len(image)
             axes.imshow(pixels.numpy())
             if name == "completed":
-                axes.axhline(cut - 0.5, color=CUT, linewidth=0.9)
+                axes.axhline(cut - 0.5, color=MARK, linewidth=0.9)
             if col == 0:
                 axes.set_ylabel(name, fontsize=9, color=INK)
     words = f"{found.known} of {found.truth.shape[1]} rows given, the others {found.way}"
@@ -137,19 +137,17 @@ def _colour_bar(figure: Figure, sheet: Sheet, x: float, name: str, span: tuple[f
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
 
-    one, two = scales()
     low, high = span
     signed, most = name == "gradient", max(abs(low), abs(high))
-    ticks: dict[Any, str] = {low: f"{low:.2f}", high: f"{high:.2f}"}
+    ticks = {low: f"{low:.2f}", high: f"{high:.2f}"}
     if signed:
         low, high = -most, most
         ticks = {-most: f"−{most:.2g}", 0.0: "0", most: f"+{most:.2g}"}
     if high <= low:  # a map without differences has one colour, and no scale
         low, high, ticks = low - 1, high + 1, {low: f"{low:.2f}"}
     axes = sheet.box(figure, x + 0.1, 0.52, sheet.cell[0] - 0.2, 0.09)
-    bar = figure.colorbar(
-        ScalarMappable(Normalize(low, high), two if signed else one), cax=axes, orientation="horizontal"
-    )
+    colours = scale(AGAINST, NEITHER, FOR) if signed else scale(*HEAT)
+    bar = figure.colorbar(ScalarMappable(Normalize(low, high), colours), cax=axes, orientation="horizontal")
     bar.outline.set_visible(False)
     bar.set_ticks(list(ticks), labels=list(ticks.values()))
     bar.ax.tick_params(labelsize=7, colors=QUIET, length=2, pad=1)

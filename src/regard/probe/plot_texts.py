@@ -5,9 +5,10 @@ from __future__ import annotations
 import unicodedata
 from typing import TYPE_CHECKING
 
-from regard.probe.colours import blend
-from regard.probe.images import percent
-from regard.probe.plotting import INK, QUIET, new_figure
+from regard.paper.figures import new_figure
+from regard.paper.ink import INK, QUIET
+from regard.paper.pixels import blend
+from regard.paper.quantities import chance
 from regard.probe.text_colours import FAINT, attention_shares, gradient_shares
 from regard.probe.texts import TextLook
 
@@ -30,7 +31,7 @@ def text_figure(look: TextLook) -> Figure:
     wide = 0.4 + len(parts) * column + (len(parts) - 1) * 0.4
     high = lines * LINE + 0.95
     out = new_figure(wide, high)
-    answer = f"{look.answer} ({percent(look.probability)})"
+    answer = f"{look.answer} ({chance(look.probability)})"
     out.text(0.2 / wide, 1 - 0.32 / high, answer, fontsize=12, fontweight="bold", color=INK)
     for k, (name, shares) in enumerate(parts):
         left = 0.2 + k * (column + 0.4)
@@ -81,7 +82,7 @@ def width(text: str) -> int:
 def _word(axes: Axes, line: int, at: int, text: str, share: float) -> None:
     ink = INK
     if abs(share) >= FAINT and text:
-        red, green, blue = blend(abs(share), -1 if share < 0 else 1)
+        red, green, blue = blend(share)
         colour = (red / 255, green / 255, blue / 255)
         axes.barh(line + 0.5, width(text) + 0.2, 0.84, at - 0.1, color=colour)
         ink = "white" if 0.299 * red + 0.587 * green + 0.114 * blue < 130 else INK

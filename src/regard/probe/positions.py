@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -20,8 +19,8 @@ class PositionSimilarity:
     similarity: Tensor
     grid: tuple[int, int] | None
 
-    def as_dict(self) -> dict[str, Any]:
-        """Everything, for machines."""
+    def as_dict(self) -> dict[str, object]:
+        """The grid, and the cosines as nested lists."""
         return {"grid": self.grid, "similarity": self.similarity.tolist()}
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -29,7 +28,7 @@ class Bin:
 
 
 @dataclass(frozen=True)
-class Mistake:
+class WrongAnswer:
     """One wrong answer: the example's number, what it shows, its label, the answer and its probability."""
 
     index: int
@@ -55,7 +54,7 @@ class Report:
     confusion: tuple[tuple[int, ...], ...]
     bins: tuple[Bin, ...]
     calibration_error: float
-    mistakes: tuple[Mistake, ...]
+    mistakes: tuple[WrongAnswer, ...]
     name: str = "model"
     data: str = "examples"
     part: str = "test"
@@ -67,8 +66,8 @@ class Report:
         """The figures that training records, by name."""
         return {"accuracy": self.accuracy, "loss": self.loss}
 
-    def as_dict(self) -> dict[str, Any]:
-        """Everything but the pictures, for machines."""
+    def as_dict(self) -> dict[str, object]:
+        """All figures and mistakes as plain values, but no pictures."""
         return {
             "name": self.name,
             "data": self.data,
@@ -110,7 +109,7 @@ def judge(
     wrong = (~right).nonzero().flatten()
     wrong = wrong[sure[wrong].argsort(descending=True, stable=True)][:worst]
     mistakes = [
-        Mistake(i, shown[i], str(classes[int(labels[i])]), str(classes[int(answers[i])]), float(sure[i]))
+        WrongAnswer(i, shown[i], str(classes[int(labels[i])]), str(classes[int(answers[i])]), float(sure[i]))
         for i in wrong.tolist()
     ]
     return Report(

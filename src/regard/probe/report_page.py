@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from regard.probe.colours import enlarge
-from regard.probe.images import percent
-from regard.probe.page import Section, figure_tag
-from regard.probe.report import Mistake, Report
+from regard.paper import pages
+from regard.paper.pages import Section
+from regard.paper.pixels import enlarge, png
+from regard.paper.quantities import chance, percent
+from regard.paper.tables import markdown, plain
+from regard.probe.report import Report, WrongAnswer
 
 TRIMMED = 300  # characters of a text
 MOST_CLASSES = 12  # beyond this a table of all confusions is too wide to read
@@ -28,15 +30,15 @@ def report_markdown(report: Report) -> str:
     """
     out = [f"# {title(report)}", summary(report)]
     for name, note, table in tables(report):
-        out += [f"## {name}", note, _markdown(table)]
+        out += [f"## {name}", note, _markdown(*table)]
     return "\n\n".join(out) + "\n"
 
 
 def report_sections(report: Report) -> list[Section]:
-    """The report as sections of `regard.probe.page`; pictures stand in place of their names."""
+    """The report as sections of a page; pictures stand in place of their names."""
     out = []
     for name, note, table in tables(report):
-        body = _html(table)
+        body = pages.table(*table, kind="words-last") if table[1] else ""
         if name == WORST and report.pictures is not None:
             body = _grid(report)
         out.append(Section(name, f"<p>{escape(note)}</p>{body}"))
@@ -57,7 +59,7 @@ def summary(report: Report) -> str:
     'Accuracy 100.00 % of 1 examples, loss 0.1269; calibration error 11.9 points.'
     """
     return (
-        f"Accuracy {100 * report.accuracy:.2f} % of {report.count:,} examples, loss {report.loss:.4f}; "
+        f"Accuracy {percent(report.accuracy, 2)} of {report.count:,} examples, loss {report.loss:.4f}; "
         f"calibration error {100 * report.calibration_error:.1f} points."
     )
 
@@ -74,7 +76,7 @@ def tables(report: Report) -> list[tuple[str, str, Table]]:
 def _confusions(report: Report) -> tuple[str, str, Table]:
     if len(report.classes) <= MOST_CLASSES:
         rows = [
-            (name, *(f"{count:,}" for count in row), _share(row[i], sum(row)))
+            (name, *(f"{count:,}" for count in row), percent(row[i] / sum(row)) if any(row) else "none")
             for i, (name, row) in enumerate(zip(report.classes, report.confusion, strict=True))
         ]
         head = ("label", *(f"answer {name}" for name in report.classes), "right")
@@ -92,10 +94,13 @@ def _confusions(report: Report) -> tuple[str, str, Table]:
 
 def _bins(report: Report) -> tuple[str, str, Table]:
     rows = [
-        (f"{100 * one.low:.0f}–{100 * one.high:.0f} %", f"{one.count:,}", f"{100 * one.confidence:.1f} %",
-         f"{100 * one.accuracy:.1f} %")
+        (
+            f"{100 * one.low:.0f}–{percent(one.high, 0)}",
+            f"{one.count:,}",
+            *map(percent, (one.confidence, one.accuracy)),
+        )
         for one in report.bins
-    ]  # fmt: skip
+    ]
     note = "How sure the model was, and how often it was right then: the two should be alike."
     return "Calibration", note, (("sure", "examples", "mean probability", "right"), rows)
 
@@ -103,10 +108,7 @@ def _bins(report: Report) -> tuple[str, str, Table]:
 def _pairs(report: Report) -> tuple[str, str, Table]:
     assert report.pairs is not None
     order = sorted(report.pairs.items(), key=lambda item: (item[0] == "all", item[1].sentences))
-    rows = [
-        (kind, f"{one.count}", f"{100 * one.sentences:.1f} %", f"{100 * one.pairs:.1f} %")
-        for kind, one in order
-    ]
+    rows = [(kind, f"{one.count}", percent(one.sentences), percent(one.pairs)) for kind, one in order]
     note = (
         "Sentences written for this project in pairs of opposite sentiment that differ in a few words, so "
         "that vocabulary does not tell; guessing gets 50 % of sentences and 25 % of pairs."
@@ -115,16 +117,16 @@ def _pairs(report: Report) -> tuple[str, str, Table]:
 
 
 def _mistakes(report: Report) -> tuple[str, str, Table]:
-    rows = [(one.label, f"{one.answer} {percent(one.probability)}", trimmed(one)) for one in report.mistakes]
+    rows = [(one.label, f"{one.answer} {chance(one.probability)}", trimmed(one)) for one in report.mistakes]
     wrong = report.count - sum(row[i] for i, row in enumerate(report.confusion))
     note = f"{len(rows)} of {wrong:,} wrong answers, the surest first." if rows else "No answer was wrong."
     return WORST, note, (("label", "answer", "example"), rows)
 
 
-def trimmed(mistake: Mistake, most: int = TRIMMED) -> str:
+def trimmed(mistake: WrongAnswer, most: int = TRIMMED) -> str:
     """What a mistake shows, on one line; of a long text the middle is left out.
 
-    >>> trimmed(Mistake(0, "one two three four five", "a", "b", 0.9), most=13)
+    >>> trimmed(WrongAnswer(0, "one two three four five", "a", "b", 0.9), most=13)
     'one t … five'
     """
     text = " ".join(mistake.shown.split())
@@ -137,35 +139,14 @@ def trimmed(mistake: Mistake, most: int = TRIMMED) -> str:
 def _grid(report: Report) -> str:
     assert report.pictures is not None
     figures = [
-        figure_tag(enlarge(picture, 112), f"{one.label}, taken for {one.answer} ({percent(one.probability)})")
+        pages.figure(
+            png(enlarge(picture, 112)), f"{one.label}, taken for {one.answer} ({chance(one.probability)})"
+        )
         for one, picture in zip(report.mistakes, report.pictures, strict=True)
     ]
-    return f'<div class="row" style="--n:5">{"".join(figures)}</div>'
+    return pages.row(figures, across=5)
 
 
-def _share(part: int, whole: int) -> str:
-    return f"{100 * part / whole:.1f} %" if whole else "none"
-
-
-def _markdown(table: Table) -> str:
-    head, rows = table
-    if not rows:
-        return ""
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(_cell(cell) for cell in line)} |" for line in lines)
-
-
-def _cell(text: str) -> str:
-    for sign in ("\\", "|", "<", "*", "_", "`"):
-        text = text.replace(sign, f"\\{sign}")
-    return text
-
-
-def _html(table: Table) -> str:
-    head, rows = table
-    if not rows:
-        return ""
-    top = "".join(f"<th>{escape(cell)}</th>" for cell in head)
-    body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
-    whole = f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
-    return f'<div class="wide">{whole}</div>'
+def _markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    first, *others = ([plain(cell) for cell in row] for row in (head, *rows))
+    return markdown(first, others) if rows else ""

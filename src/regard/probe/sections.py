@@ -7,14 +7,15 @@ from html import escape
 import torch
 from torch import Tensor
 
-from regard.probe.colours import enlarge, overlay, stretch
+from regard.paper import pages
+from regard.paper.figures import themed_svg
+from regard.paper.pages import Section
+from regard.paper.pixels import enlarge, overlay, png, stretch
+from regard.paper.quantities import percent
 from regard.probe.completions import Completion
 from regard.probe.hiding import HidingCheck
 from regard.probe.images import ImageLook
-from regard.probe.page import Section, figure_tag, image_tag
-from regard.probe.plot_curves import hiding_figure
-from regard.probe.plot_positions import position_figure
-from regard.probe.plotting import themed_svg
+from regard.probe.plot_measures import hiding_figure, position_figure
 from regard.probe.positions import PositionSimilarity
 from regard.probe.text_colours import text_html
 from regard.probe.texts import TextLook
@@ -28,14 +29,11 @@ def images_section(look: ImageLook, title: str = "Where it looked") -> Section:
     spans = {name: (float(maps.min()), float(maps.max())) for name, maps in look.maps.items()}
     cards = []
     for i, picture in enumerate(look.pictures):
-        figures = [figure_tag(enlarge(picture, SIDE), "image")]
+        shown = {"image": enlarge(picture, SIDE)}
         for name, maps in look.maps.items():
-            figures.append(figure_tag(laid_over(picture, maps[i], name, spans[name]), name))
-        cards.append(
-            f'<div class="card"><h3>{_headline(look, i)}</h3>'
-            f'<div class="row" style="--n:{len(figures)}">{"".join(figures)}</div></div>'
-        )
-    return Section(title, f'{_scales(look)}<div class="cards">{"".join(cards)}</div>')
+            shown[name] = laid_over(picture, maps[i], name, spans[name])
+        cards.append(pages.card(_headline(look, i), _row(shown)))
+    return Section(title, _scales(look) + pages.cards(cards))
 
 
 def heads_section(look: ImageLook, i: int = 0) -> Section:
@@ -49,9 +47,8 @@ def heads_section(look: ImageLook, i: int = 0) -> Section:
         cells = []
         for h in range(H):
             one = look.heads[i, layer, h]
-            cells.append(image_tag(overlay(look.pictures[i], stretch(one, 0.0), side=96),
-                                   f"layer {layer + 1}, head {h + 1}, strongest {float(one.max()):.1f} times "
-                                   f"the even share"))  # fmt: skip
+            words = f"layer {layer + 1}, head {h + 1}, strongest {float(one.max()):.1f} times the even share"
+            cells.append(pages.image(png(overlay(look.pictures[i], stretch(one, 0.0), side=96)), words))
         rows.append(f"<span>layer {layer + 1}</span>{''.join(cells)}")
     note = "<p>Each map is scaled to its own strongest patch: a single head tells where, not how much.</p>"
     grid = f'<div class="heads" style="--n:{H}"><span></span>{top}{"".join(rows)}</div>'
@@ -90,13 +87,12 @@ def completion_section(found: Completion) -> Section:
     cards = []
     for truth, made in zip(found.truth, found.completed, strict=True):
         shown = {"given": given(made, found), "completed": _big(made, found), "truth": _big(truth, found)}
-        figures = [figure_tag(pixels, name) for name, pixels in shown.items()]
-        cards.append(f'<div class="card"><div class="row" style="--n:3">{"".join(figures)}</div></div>')
+        cards.append(f'<div class="card">{_row(shown)}</div>')
     words = (
         f"<p>The first {found.known} of {found.truth.shape[1]} rows were given, the others {found.way}; "
-        f"{100 * found.same:.1f} % of the made-up pixels hit the true level.</p>"
+        f"{percent(found.same)} of the made-up pixels hit the true level.</p>"
     )
-    return Section("Completed images", f'{words}<div class="cards">{"".join(cards)}</div>')
+    return Section("Completed images", words + pages.cards(cards))
 
 
 def text_section(look: TextLook, title: str = "What it read") -> Section:
@@ -130,6 +126,10 @@ def laid_over(picture: Tensor, scores: Tensor, name: str, span: tuple[float, flo
         most = max(map(abs, span))
         return overlay(picture, scores / most if most > 0 else scores, side=SIDE, signed=True)
     return overlay(picture, stretch(scores, *span), side=SIDE)
+
+
+def _row(shown: dict[str, Tensor]) -> str:
+    return pages.row([pages.figure(png(pixels), name) for name, pixels in shown.items()])
 
 
 def _headline(look: ImageLook, i: int) -> str:

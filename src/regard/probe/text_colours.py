@@ -8,8 +8,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from regard.probe.colours import AGAINST, FOR
-from regard.probe.images import percent
+from regard.paper import pages
+from regard.paper.ink import AGAINST, FOR
+from regard.paper.quantities import chance, signed
 from regard.probe.texts import TextLook
 
 FAINT = 0.12  # shares below this stay uncoloured: a page where every word glows says nothing
@@ -37,7 +38,7 @@ def text_terminal(look: TextLook, *, width: int = 100, colour: bool = True) -> R
     moved the answer most: dull +2.00, film −0.10
     attended to most: dull 1.60×
     """
-    answer = Text.assemble((f"{look.answer}", "bold"), f" {percent(look.probability)}{_scope(look)}")
+    answer = Text.assemble((f"{look.answer}", "bold"), f" {chance(look.probability)}{_scope(look)}")
     if not colour:
         plain = _coloured(look, [0.0] * len(look.pieces))
         signs = f"gradient: + for “{look.answer.strip()}”, − against it"
@@ -62,7 +63,7 @@ def text_terminal(look: TextLook, *, width: int = 100, colour: bool = True) -> R
 
 
 def text_html(look: TextLook) -> str:
-    """The same as HTML, for a page of `regard.probe.page`; hovering over a word shows its number.
+    """The same as HTML, for a section of a page; hovering over a word shows its number.
 
     >>> look = TextLook(("a<b",), " ", None, (2.0,), "negative", 0.8, {"negative": 0.8}, 1, 0)
     >>> "a&lt;b" in text_html(look)
@@ -75,30 +76,24 @@ def text_html(look: TextLook) -> str:
             'Where the answer was read from: <mark class="for" style="--a:.8">more</mark> than an even '
             f"share, up to {max(look.attention):.1f}×."
         )
-        cards.append(_card("Attention", legend, words))
-    words = _marked(look, gradient_shares(look), [f"{_signed(x)} of the logit" for x in look.gradient])
+        cards.append(_words("Attention", legend, words))
+    words = _marked(look, gradient_shares(look), [f"{signed(x)} of the logit" for x in look.gradient])
     legend = (
         '<mark class="for" style="--a:.8">for</mark> and '
         '<mark class="against" style="--a:.8">against</mark> '
         f"the answer “{escape(look.answer)}” (integrated gradients)."
     )
-    cards.append(_card("Gradient", legend, words))
-    rows = "".join(
-        f"<tr><td>{escape(word)}</td><td>{'none' if share is None else f'{share:.2f}×'}</td>"
-        f"<td>{_signed(score)}</td></tr>"
-        for word, share, score in look.rows()[:ROWS]
-    )
-    head = "<thead><tr><th>word</th><th>attention</th><th>part of the logit</th></tr></thead>"
-    summary = "<summary>The words that moved the answer most</summary>"
-    agreed = look.agreement()
-    if agreed is not None:
-        words = "rank correlation of the two"
-        rows += f'<tr><td class="quiet">{words}</td><td colspan="2">{_signed(agreed)}</td></tr>'
-    details = f"<details>{summary}<table>{head}<tbody>{rows}</tbody></table></details>" if rows else ""
+    cards.append(_words("Gradient", legend, words))
+    details = ""
+    if rows := _rows(look):
+        inner = pages.table(("word", "attention", "part of the logit"), rows)
+        if (agreed := look.agreement()) is not None:
+            inner += f'<p class="quiet">rank correlation of the two: {signed(agreed)}</p>'
+        details = f"<details><summary>The words that moved the answer most</summary>{inner}</details>"
+    chances = [(name, share, chance(share)) for name, share in (look.probabilities or {}).items()]
     return (
-        f'<p class="answer"><strong>{escape(look.answer)}</strong> {percent(look.probability)}'
-        f"{escape(_scope(look))}</p>{_bars(look)}"
-        f'<div class="cards">{"".join(cards)}</div>{details}'
+        f'<p class="answer"><strong>{escape(look.answer)}</strong> {chance(look.probability)}'
+        f"{escape(_scope(look))}</p>{pages.bars(chances) if chances else ''}{pages.cards(cards)}{details}"
     )
 
 
@@ -168,25 +163,32 @@ def _numbers(look: TextLook) -> Table:
     table.add_column("word", max_width=40, overflow="fold")
     for name in ("attention", "gradient"):
         table.add_column(name, justify="right")
-    for word, share, score in look.rows()[:ROWS]:
-        table.add_row(Text(word), "none" if share is None else f"{share:.2f}×", _signed(score))
+    for word, *numbers in _rows(look):
+        table.add_row(Text(word), *numbers)
     return table
+
+
+def _rows(look: TextLook) -> list[tuple[str, str, str]]:
+    return [
+        (word, "none" if share is None else f"{share:.2f}×", signed(score))
+        for word, share, score in look.rows()[:ROWS]
+    ]
 
 
 def _last_lines(look: TextLook) -> list[Text]:
     """What counted most by either map, and how far the two agree."""
-    moved = ", ".join(f"{word} {_signed(score)}" for word, score in look.strongest())
+    moved = ", ".join(f"{word} {signed(score)}" for word, score in look.strongest())
     lines = [f"moved the answer most: {moved}" if moved else "no word moved the answer"]
     if attended := ", ".join(f"{word} {x:.2f}×" for word, x in look.attended()):
         lines.append(f"attended to most: {attended}")
     if (agreed := look.agreement()) is not None:
-        lines.append(f"rank correlation of the two: {_signed(agreed)} (1: the same order, 0: unrelated)")
+        lines.append(f"rank correlation of the two: {signed(agreed)} (1: the same order, 0: unrelated)")
     return [Text(line) for line in lines]
 
 
 def _window(look: TextLook, number: int) -> str:
     part = look.parts[number - 1]
-    return f"[window {number} of {len(look.parts)}, {look.answer} {percent(part.probability)}]"
+    return f"[window {number} of {len(look.parts)}, {look.answer} {chance(part.probability)}]"
 
 
 def _marked(look: TextLook, shares: list[float], notes: list[str]) -> str:
@@ -206,30 +208,11 @@ def _marked(look: TextLook, shares: list[float], notes: list[str]) -> str:
     return look.joined.join(out)
 
 
-def _bars(look: TextLook) -> str:
-    if look.probabilities is None:
-        return ""
-    rows = "".join(
-        f'<div><span>{escape(name)}</span><span class="bar"><i style="width:{100 * share:.1f}%"></i></span>'
-        f"<span>{percent(share)}</span></div>"
-        for name, share in look.probabilities.items()
-    )
-    return f'<div class="bars">{rows}</div>'
-
-
-def _card(title: str, legend: str, words: str) -> str:
-    return (
-        f'<div class="card"><h3>{title}</h3><p class="quiet">{legend}</p>'
-        f'<p class="words">{words}</p></div>'
-    )  # fmt: skip
+def _words(title: str, legend: str, words: str) -> str:
+    return pages.card(title, f'<p class="quiet">{legend}</p><p class="words">{words}</p>')
 
 
 def _scope(look: TextLook) -> str:
     parts = [f"mean of {look.windows} windows"] if look.windows > 1 else []
     parts += [f"first {look.left_out} tokens not read"] if look.left_out else []
     return f" ({', '.join(parts)})" if parts else ""
-
-
-def _signed(score: float) -> str:
-    shown = f"{score:+.2f}".replace("-", "−")
-    return "0.00" if shown[1:] == "0.00" else shown

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -97,8 +96,8 @@ class TextLook:
         size = ranks.norm(dim=1).prod()
         return float(ranks.prod(0).sum() / size) if size > 0 else None
 
-    def as_dict(self) -> dict[str, Any]:
-        """Everything, for machines."""
+    def as_dict(self) -> dict[str, object]:
+        """The answer, and a row for every piece."""
         attention = [None] * len(self.pieces) if self.attention is None else self.attention
         rows = zip(self.pieces, attention, self.gradient, strict=True)
         return {

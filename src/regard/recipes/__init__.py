@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 import pkgutil
 from importlib import import_module
 
+from regard.errors import did_you_mean
 from regard.train import Recipe
 
 
@@ -34,7 +34,6 @@ def about(name: str) -> str:
 
 def _module(name: str):  # type: ignore[no-untyped-def]
     if name not in names():
-        near = difflib.get_close_matches(str(name), names(), n=1, cutoff=0.5)
-        hint = f"did you mean {near[0]!r}? " if near else ""
-        raise ValueError(f"no recipe is called {name!r}; {hint}recipes: {', '.join(names())}")
+        hint = did_you_mean(name, names())
+        raise ValueError(f"no recipe is called {name!r}{hint or ';'} recipes: {', '.join(names())}")
     return import_module(f"{__name__}.{name.replace('-', '_')}")

@@ -2,8 +2,8 @@
 
 Command: regard train course-cifar10-cpu
 Hardware: two CPU cores
-Minutes: 10
-Score: measured: not yet
+Minutes: 47 on one thread of a busy machine
+Score: 73.13 % of the test set (seed 0; validation 73.56 %)
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 from regard.recurrence.activation import ACTIVATIONS, activation_by_name, identity
 from regard.recurrence.contribution import Contribution, contribution
-from regard.recurrence.grid import STARTS, Choice, choose, grid_rnn
+from regard.recurrence.grid import STARTS, GridChoice, choose, grid_rnn
 from regard.recurrence.linear import linear_rnn
 from regard.recurrence.scalar import ScalarRecurrence
 from regard.recurrence.sequence import readout, rnn
@@ -10,8 +10,8 @@ from regard.recurrence.sequence import readout, rnn
 __all__ = [
     "ACTIVATIONS",
     "STARTS",
-    "Choice",
     "Contribution",
+    "GridChoice",
     "ScalarRecurrence",
     "activation_by_name",
     "choose",

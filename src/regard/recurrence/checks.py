@@ -1,5 +1,7 @@
 """Checks of tensors at the public edge of the recurrences."""
 
+from collections.abc import Mapping
+
 import torch
 from torch import Tensor
 
@@ -26,6 +28,14 @@ class Sides:
             if self.sizes.setdefault(letter, side) != side:
                 given = ", ".join(f"{letter}={size}" for letter, size in (known or self.sizes).items())
                 raise ValueError(f"{rule} with {given}, got {name}.shape={shape}")
+
+
+def check_axes(needed: Mapping[str, tuple[object, str]], **optional: tuple[object, str]) -> None:
+    """Raise unless each value has its axes, equal letters for equal sizes; an optional one may be None."""
+    sides = Sides()
+    for name, (value, axes) in {**needed, **optional}.items():
+        if name in needed or value is not None:
+            sides.check(name, value, axes)
 
 
 def check_alike(**tensors: Tensor | None) -> None:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from regard.errors import check_int
-from regard.recurrence.checks import Sides, check_alike
+from regard.recurrence.checks import check_alike, check_axes
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Contribution:
     verdict: str
 
     def as_dict(self) -> dict[str, object]:
-        """Plain values, for machines."""
+        """The fields by name, as `--json` prints them."""
         return asdict(self)
 
     def __str__(self) -> str:
@@ -49,11 +49,7 @@ def contribution(W_h: Tensor, W_x: Tensor, T: int, W_y: Tensor | None = None) ->
     ‖W_h^10 W_x‖₂ = 0.00292969, 0.000976562 times ‖W_x‖₂
     spectral radius of W_h 0.5, growth per step 0.5: x_1 vanishes
     """
-    sides = Sides()
-    sides.check("W_h", W_h, "h h")
-    sides.check("W_x", W_x, "h c")
-    if W_y is not None:
-        sides.check("W_y", W_y, "y h")
+    check_axes({"W_h": (W_h, "h h"), "W_x": (W_x, "h c")}, W_y=(W_y, "y h"))
     check_alike(W_h=W_h, W_x=W_x, W_y=W_y)
     check_int("T", T, 1)
     W_h, W_x = W_h.detach().double(), W_x.detach().double()

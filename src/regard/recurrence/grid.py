@@ -10,8 +10,8 @@ from torch import Tensor
 
 from regard.recurrence import wavefront
 from regard.recurrence.activation import Activation, activation_name, check_activation
-from regard.recurrence.checks import Sides, autocast_dtype, check_alike
-from regard.recurrence.sweep import Plan, Sweep, Walker
+from regard.recurrence.checks import autocast_dtype, check_alike, check_axes
+from regard.recurrence.sweep import Sweep, SweepPlan, Walker
 
 IMPLS = ("auto", "reference", "wavefront", "triton")
 # The axes (of B rows cols c) along which a scan from each corner runs backwards.
@@ -26,7 +26,7 @@ _TRITON_WIDTH = 256
 
 
 @dataclass(frozen=True)
-class Choice:
+class GridChoice:
     """What "auto" would run, and why."""
 
     impl: str
@@ -60,13 +60,8 @@ def grid_rnn(
             [ 1.,  2.,  3.,  4.],
             [ 1.,  3.,  6., 10.]])
     """
-    sides = Sides()
-    sides.check("x", x, "B rows cols c")
-    sides.check("W_in", W_in, "h c")
-    sides.check("W_left", W_left, "h h")
-    sides.check("W_top", W_top, "h h")
-    if b is not None:
-        sides.check("b", b, "h")
+    weights = {"W_in": (W_in, "h c"), "W_left": (W_left, "h h"), "W_top": (W_top, "h h")}
+    check_axes({"x": (x, "B rows cols c"), **weights}, b=(b, "h"))
     check_activation("activation", activation)
     if start not in STARTS:
         raise ValueError(f"start must be one of {', '.join(STARTS)}, got start={start!r}")
@@ -88,7 +83,7 @@ def grid_rnn(
         if name is None:
             known = "activation tanh, relu, sigmoid or identity"
             raise ValueError(f"impl={impl!r} needs {known}, got activation={activation!r}")
-        return Sweep.apply(x, W_in, W_left, W_top, b, Plan(name, flipped, _walker(impl, x, W_in)))
+        return Sweep.apply(x, W_in, W_left, W_top, b, SweepPlan(name, flipped, _walker(impl, x, W_in)))
 
 
 def reference(
@@ -110,23 +105,23 @@ def reference(
     return torch.stack([torch.stack([cell[row, col] for col in range(cols)], 1) for row in range(rows)], 1)
 
 
-def choose(x: Tensor, W_in: Tensor, activation: Activation = torch.tanh) -> Choice:
+def choose(x: Tensor, W_in: Tensor, activation: Activation = torch.tanh) -> GridChoice:
     """Say what impl="auto" would run for these arguments of `grid_rnn`.
 
     >>> choose(torch.zeros(1, 3, 4, 2), torch.zeros(5, 2))
-    Choice(impl='wavefront', why='x is on cpu; the kernel needs cuda')
+    GridChoice(impl='wavefront', why='x is on cpu; the kernel needs cuda')
     >>> choose(torch.zeros(1, 3, 4, 2), torch.zeros(5, 2), torch.sin).impl
     'reference'
     """
     if activation_name(activation) is None:
-        return Choice("reference", "the gradient of this activation is known to autograd alone")
+        return GridChoice("reference", "the gradient of this activation is known to autograd alone")
     obstacle = _triton_obstacle(x, W_in)
     if obstacle is None and x.device.type != "cuda":
         obstacle = f"x is on {x.device}; the kernel needs cuda"
     return (
-        Choice("triton", "one kernel walks all diagonals")
+        GridChoice("triton", "one kernel walks all diagonals")
         if obstacle is None
-        else Choice("wavefront", obstacle)
+        else GridChoice("wavefront", obstacle)
     )
 
 

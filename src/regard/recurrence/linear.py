@@ -7,12 +7,12 @@ way back. That is 2⌈log2 T⌉ products in sequence, and twice the multiplicati
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.function import FunctionCtx
 
-from regard.recurrence.checks import Sides, autocast_dtype, check_alike
+from regard.recurrence.checks import autocast_dtype, check_alike, check_axes
 
 
 def linear_rnn(x: Tensor, W_x: Tensor, W_h: Tensor, h0: Tensor | None = None) -> Tensor:
@@ -24,12 +24,7 @@ def linear_rnn(x: Tensor, W_x: Tensor, W_h: Tensor, h0: Tensor | None = None) ->
     >>> linear_rnn(x, torch.ones(1, 1), torch.full((1, 1), 0.5)).flatten()
     tensor([ 1.0000,  2.5000,  5.2500, 10.6250, 21.3125])
     """
-    sides = Sides()
-    sides.check("x", x, "B T c")
-    sides.check("W_x", W_x, "h c")
-    sides.check("W_h", W_h, "h h")
-    if h0 is not None:
-        sides.check("h0", h0, "B h")
+    check_axes({"x": (x, "B T c"), "W_x": (W_x, "h c"), "W_h": (W_h, "h h")}, h0=(h0, "B h"))
     dtype = autocast_dtype(x)
     if dtype is not None:
         x, W_x, W_h = x.to(dtype), W_x.to(dtype), W_h.to(dtype)
@@ -46,17 +41,23 @@ def linear_rnn(x: Tensor, W_x: Tensor, W_h: Tensor, h0: Tensor | None = None) ->
         return _Scan.apply(inputs, W_h).transpose(0, 1).to(given)
 
 
+class _SavedStates(FunctionCtx):
+    """What the forward pass leaves for the backward pass."""
+
+    saved_tensors: tuple[Tensor, ...]
+
+
 class _Scan(torch.autograd.Function):
     """u (T, B, h), W → h_t = W h_{t−1} + u_t; its own backward, in reverse and with Wᵀ."""
 
     @staticmethod
-    def forward(ctx: Any, u: Tensor, W: Tensor) -> Tensor:
+    def forward(ctx: _SavedStates, u: Tensor, W: Tensor) -> Tensor:
         states = _scan(u, _powers(W, len(u).bit_length() - 1))
         ctx.save_for_backward(states, W)
         return states
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor]:
+    def backward(ctx: _SavedStates, *grads: Tensor) -> tuple[Tensor, Tensor]:
         states, W = ctx.saved_tensors
         delta = _Scan.apply(grads[0].flip(0), W.T).flip(0)
         return delta, delta[1:].flatten(0, 1).T @ states[:-1].flatten(0, 1)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from regard.recurrence.activation import Activation, activation_name, check_activation, identity
-from regard.recurrence.checks import Sides, autocast_dtype, check_alike
+from regard.recurrence.checks import Sides, autocast_dtype, check_alike, check_axes
 
 SEQUENCE_IMPLS = ("auto", "reference", "fused")
 _KERNELS = {"tanh": torch.rnn_tanh, "relu": torch.rnn_relu}
@@ -35,14 +35,8 @@ def rnn(
     >>> rnn(x, torch.ones(1, 1), torch.full((1, 1), 0.5), activation=identity).flatten()
     tensor([1.0000, 2.5000, 5.2500])
     """
-    sides = Sides()
-    sides.check("x", x, "B T c")
-    sides.check("W_x", W_x, "h c")
-    sides.check("W_h", W_h, "h h")
-    if b is not None:
-        sides.check("b", b, "h")
-    if h0 is not None:
-        sides.check("h0", h0, "B h")
+    needed = {"x": (x, "B T c"), "W_x": (W_x, "h c"), "W_h": (W_h, "h h")}
+    check_axes(needed, b=(b, "h"), h0=(h0, "B h"))
     check_activation("activation", activation)
     dtype = autocast_dtype(x)
     if dtype is not None:

@@ -6,11 +6,11 @@ nothing but the hidden states is kept for the backward and nothing but one more 
 """
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
+from torch.autograd.function import FunctionCtx, once_differentiable
 from torch.nn.functional import linear
 
 
@@ -25,7 +25,7 @@ class Walker(Protocol):
 
 
 @dataclass(frozen=True)
-class Plan:
+class SweepPlan:
     """What a sweep needs besides tensors."""
 
     activation: str
@@ -33,18 +33,26 @@ class Plan:
     walker: Walker
 
 
+class _SavedGrid(FunctionCtx):
+    """What the forward pass leaves for the backward pass."""
+
+    saved_tensors: tuple[Tensor, ...]
+    needs_input_grad: tuple[bool, ...]
+    plan: SweepPlan
+
+
 class Sweep(torch.autograd.Function):
     """x, W_in, W_left, W_top, b → hidden states; the axes that the plan flips run backwards."""
 
     @staticmethod
     def forward(
-        ctx: Any,
+        ctx: _SavedGrid,
         x: Tensor,
         W_in: Tensor,
         W_left: Tensor,
         W_top: Tensor,
         b: Tensor | None,
-        plan: Plan,
+        plan: SweepPlan,
     ) -> Tensor:
         """Project every cell by one product, then walk."""
         x = x.flip(plan.flipped) if plan.flipped else x
@@ -62,7 +70,7 @@ class Sweep(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: _SavedGrid, *grads: Tensor) -> tuple[Tensor | None, ...]:
         """Walk back, then take the gradients of inputs and weights as products over all cells."""
         x, W_in, W_left, W_top, hidden = ctx.saved_tensors
         plan, needs = ctx.plan, ctx.needs_input_grad

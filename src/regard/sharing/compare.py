@@ -7,7 +7,7 @@ from regard.sharing.sizes import output_size, pair
 
 
 @dataclass(frozen=True)
-class Comparison:
+class WeightCounts:
     """Weights, biases not counted, of three layers that map one image to outputs of one shape."""
 
     image: tuple[int, int, int]
@@ -19,7 +19,7 @@ class Comparison:
     dense: int
 
     def as_dict(self) -> dict[str, object]:
-        """Plain values, for machines."""
+        """The counts by name, as `--json` prints them."""
         return asdict(self)
 
     def __str__(self) -> str:
@@ -41,7 +41,7 @@ def compare(
     kernel: int | tuple[int, int] = 5,
     stride: int | tuple[int, int] = 2,
     padding: int | tuple[int, int] = 0,
-) -> Comparison:
+) -> WeightCounts:
     """Count the weights of a convolution, of the same windows without sharing, and of a dense layer.
 
     >>> print(compare(image=(3, 256, 256), filters=32, kernel=5, stride=2))
@@ -63,7 +63,7 @@ def compare(
     ]
     shared = filters * channels * kernels[0] * kernels[1]
     inputs, outputs = channels * sides[0] * sides[1], filters * places[0] * places[1]
-    return Comparison(
+    return WeightCounts(
         image=(channels, sides[0], sides[1]),
         outputs=(filters, places[0], places[1]),
         inputs_count=inputs,

@@ -4,9 +4,17 @@ from typing import Any
 
 from torch import Tensor
 
-# Colours that stay apart for readers who confuse red and green, and under black text.
-PALETTE = ("#8ecae6", "#ffb703", "#a7c957", "#f4a6c0", "#cdb4db", "#fb8500", "#90e0c5", "#e9d8a6", "#b5b5d8")
+from regard.paper.formulas import latex as in_latex
+from regard.paper.ink import GROUNDS, WHITE
+from regard.paper.svg import document, element, words
+
 CELL = 26
+MARGIN = 8
+STYLE = (
+    "text{font:11px sans-serif;text-anchor:middle;fill:#222}.zero{fill:#bbb}"
+    ".cell{stroke:#999;stroke-width:.5}.title{font-size:13px;text-anchor:start}"
+    ".block{fill:none;stroke:#222;stroke-width:1.5}.pad{stroke-dasharray:2 2}"
+)
 
 
 def draw_matrix(matrix: Any) -> str:
@@ -47,12 +55,11 @@ def svg_matrix(matrix: Any) -> str:
     """The matrix as an SVG picture: equal entries have equal colours, zeros none.
 
     >>> from regard.sharing import conv_matrix
-    >>> svg_matrix(conv_matrix(["a", "b"], 3)).count("<rect")
+    >>> svg_matrix(conv_matrix(["a", "b"], 3)).count('class="cell"')
     6
     """
     rows = cells(matrix)
-    body = svg_cells(rows, colours(rows), 0, 0)
-    return svg_page(len(rows[0]) * CELL, len(rows) * CELL, body)
+    return svg_page(len(rows[0]) * CELL, len(rows) * CELL, svg_cells(rows, colours(rows), 0, 0))
 
 
 def cells(matrix: Any, *, latex: bool = False) -> list[list[str]]:
@@ -63,53 +70,36 @@ def cells(matrix: Any, *, latex: bool = False) -> list[list[str]]:
         return [[f"{entry:.4g}" for entry in row] for row in matrix.detach().to_dense().tolist()]
     if not hasattr(matrix, "tolist") or len(getattr(matrix, "shape", ())) != 2:
         raise ValueError(f"matrix must be a tensor or a sympy matrix, got {type(matrix).__name__}")
-    if latex:
-        import sympy
-
-        return [[str(sympy.latex(entry)) for entry in row] for row in matrix.tolist()]
-    return [[str(entry) for entry in row] for row in matrix.tolist()]
+    write = in_latex if latex else str
+    return [[write(entry) for entry in row] for row in matrix.tolist()]
 
 
 def colours(rows: list[list[str]]) -> dict[str, str]:
     """One colour for each different entry, in order of appearance; they repeat after the palette's end."""
     different = dict.fromkeys(entry for row in rows for entry in row if entry != "0")
-    return {entry: PALETTE[i % len(PALETTE)] for i, entry in enumerate(different)}
+    return {entry: GROUNDS[i % len(GROUNDS)] for i, entry in enumerate(different)}
 
 
-def svg_cells(rows: list[list[str]], fill: dict[str, str], left: int, top: int) -> str:
+def svg_cell(x: int, y: int, entry: str, fill: str, kind: str = "cell") -> str:
+    """One square and what stands in it."""
+    square = element("rect", x=x, y=y, width=CELL, height=CELL, fill=fill, class_=kind)
+    text = words(x + CELL // 2, y + 17, entry, class_="zero" if entry == "0" else None)
+    return square + (text if entry else "")
+
+
+def svg_cells(rows: list[list[str]], fill: dict[str, str], left: int, top: int) -> list[str]:
     """The entries as coloured squares, with their text where there is room for it."""
-    parts = []
-    longest = max(len(entry) for row in rows for entry in row)
-    text = longest <= 4 and len(rows[0]) <= 48
-    for i, row in enumerate(rows):
-        for j, entry in enumerate(row):
-            x, y = left + j * CELL, top + i * CELL
-            colour = fill.get(entry, "#ffffff")
-            parts.append(
-                f'<rect x="{x}" y="{y}" width="{CELL}" height="{CELL}" fill="{colour}" class="cell"/>'
-            )
-            if entry == "0":
-                parts.append(f'<text x="{x + CELL // 2}" y="{y + 17}" class="zero">0</text>')
-            elif text:
-                parts.append(f'<text x="{x + CELL // 2}" y="{y + 17}">{escape(entry)}</text>')
-    return "\n".join(parts)
+    fits = len(rows[0]) <= 48 and all(len(entry) <= 4 for row in rows for entry in row)
+    return [
+        svg_cell(
+            left + j * CELL, top + i * CELL, entry if fits or entry == "0" else "", fill.get(entry, WHITE)
+        )
+        for i, row in enumerate(rows)
+        for j, entry in enumerate(row)
+    ]
 
 
-def svg_page(width: int, height: int, body: str) -> str:
+def svg_page(width: int, height: int, parts: list[str]) -> str:
     """A whole picture with a margin and the styles that cells use."""
-    margin = 8
-    width, height = width + 2 * margin, height + 2 * margin
-    style = (
-        "text{font:11px sans-serif;text-anchor:middle;fill:#222}.zero{fill:#bbb}"
-        ".cell{stroke:#999;stroke-width:.5}.title{font-size:13px;text-anchor:start}"
-        ".block{fill:none;stroke:#222;stroke-width:1.5}.pad{stroke-dasharray:2 2}"
-    )
-    box = f'viewBox="{-margin} {-margin} {width} {height}" width="{width}" height="{height}"'
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" {box}><style>{style}</style>'
-    paper = f'<path d="M{-margin} {-margin}h{width}v{height}h{-width}z" fill="#fff"/>'
-    return f"{head}\n{paper}\n{body}\n</svg>\n"
-
-
-def escape(text: str) -> str:
-    """Text that may stand in SVG."""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    box = (-MARGIN, -MARGIN, width + 2 * MARGIN, height + 2 * MARGIN)
+    return document([element("style", STYLE), *parts], box, "a matrix")

@@ -4,18 +4,23 @@ Every entry of K is an entry of the kernel. Which one is found once, as indices;
 the symbolic matrix are three ways to write the same list down.
 """
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, overload
 
 import torch
 from torch import Tensor
 
 from regard.sharing.sizes import output_size, pair
 
+if TYPE_CHECKING:
+    import sympy
+
 Size = int | tuple[int, int]
-Kernel = Tensor | Sequence[Any]
+Kernel = Tensor | Sequence[object]
 
 
 @dataclass(frozen=True)
@@ -28,9 +33,24 @@ class Entries:
     shape: tuple[int, int]
 
 
+Names = Sequence[str] | Sequence[Sequence[str]]
+
+
+@overload
+def conv_matrix(
+    kernel: Tensor, n: Size, stride: Size = 1, padding: Size = 0, sparse: bool = False
+) -> Tensor: ...
+@overload
+def conv_matrix(
+    kernel: Names, n: Size, stride: Size = 1, padding: Size = 0, sparse: bool = False
+) -> sympy.ImmutableMatrix: ...
+@overload
 def conv_matrix(
     kernel: Kernel, n: Size, stride: Size = 1, padding: Size = 0, sparse: bool = False
-) -> Any:  # a Tensor, or a sympy matrix where the kernel holds names
+) -> Tensor | sympy.ImmutableMatrix: ...
+def conv_matrix(
+    kernel: Kernel, n: Size, stride: Size = 1, padding: Size = 0, sparse: bool = False
+) -> Tensor | sympy.ImmutableMatrix:
     """The matrix K such that K · x is the convolution (as torch defines it: no flip) of the flattened x.
 
     The kernel has shape (k,), (kh, kw), (out, in, k) or (out, in, kh, kw); n is a length, or (rows, cols) for
@@ -131,7 +151,7 @@ def _flatten(kernel: object) -> tuple[list[object], tuple[int, ...]]:
     return [leaf for leaves, _ in parts for leaf in leaves], (len(parts), *inner)
 
 
-def _symbolic(leaves: list[object], entries: Entries) -> Any:
+def _symbolic(leaves: list[object], entries: Entries) -> sympy.ImmutableMatrix:
     import sympy
 
     symbols = [sympy.Symbol(leaf) if isinstance(leaf, str) else sympy.sympify(leaf) for leaf in leaves]

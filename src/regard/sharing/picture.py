@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from regard.sharing.drawing import CELL, cells, colours, escape, svg_cells, svg_page
+from regard.paper.ink import WHITE
+from regard.paper.svg import element, words
+from regard.sharing.drawing import CELL, cells, colours, svg_cell, svg_cells, svg_page
 from regard.sharing.matrix import Size, conv_matrix
 from regard.sharing.sizes import output_size, pair
 
@@ -27,20 +29,18 @@ def sliding_svg(kernel: Sequence[Any], n: Size, stride: Size = 1, padding: Size 
         grid, step, pad = pair("n", n, 1), pair("stride", stride, 1), pair("padding", padding, 0)
     if not all(isinstance(name, str) for row in names for name in row):
         raise ValueError(f"kernel must be a list of names, or a list of rows of names, got kernel={kernel!r}")
-    matrix = conv_matrix(kernel, n, stride, padding)
-    fill = colours(names)
-    geometry = _Windows(names, grid, step, pad)  # type: ignore[arg-type]
-    rows = cells(matrix)
-    left, width, height = geometry.svg(fill)
-    matrix_height = len(rows) * CELL
-    right = svg_cells(rows, fill, width + _GAP, _TITLE)
-    blocks = _blocks(len(rows), len(rows[0]), geometry, width + _GAP)
-    titles = (
-        f'<text x="0" y="12" class="title">the filter at each place</text>'
-        f'<text x="{width + _GAP}" y="12" class="title">its matrix, {len(rows)} × {len(rows[0])}</text>'
-    )
-    total = _TITLE + max(height, matrix_height)
-    return svg_page(width + _GAP + len(rows[0]) * CELL, total, "\n".join([titles, left, right, blocks]))
+    rows, fill = cells(conv_matrix(kernel, n, stride, padding)), colours(names)
+    windows = _Windows(names, grid, step, pad)  # type: ignore[arg-type]
+    left, width, height = windows.svg(fill)
+    start = width + _GAP
+    parts = [
+        words(0, 12, "the filter at each place", class_="title"),
+        words(start, 12, f"its matrix, {len(rows)} × {len(rows[0])}", class_="title"),
+        *left,
+        *svg_cells(rows, fill, start, _TITLE),
+        *_blocks(len(rows), len(rows[0]), windows, start),
+    ]
+    return svg_page(start + len(rows[0]) * CELL, _TITLE + max(height, len(rows) * CELL), parts)
 
 
 class _Windows:
@@ -54,21 +54,21 @@ class _Windows:
         self.places = tuple(output_size(*axis) for axis in zip(grid, sides, step, pad, strict=True))
         self.size = grid[0] + 2 * pad[0], grid[1] + 2 * pad[1]  # of one copy of the input, padding included
 
-    def svg(self, fill: dict[str, str]) -> tuple[str, int, int]:
+    def svg(self, fill: dict[str, str]) -> tuple[list[str], int, int]:
         """The copies and the width and height they take: below each other, or as a grid for images."""
         single = self.grid[0] == 1
         gap = 0 if single else 14
         rows, cols = self.places
         down, across = (cols, 1) if single else (rows, cols)
-        parts = []
+        parts: list[str] = []
         for place in range(rows * cols):
             top = _TITLE + (place // across) * (self.size[0] * CELL + gap)
             side = (place % across) * (self.size[1] * CELL + gap)
-            parts.append(self._copy(place // cols, place % cols, side, top, fill))
+            parts += self._copy(place // cols, place % cols, side, top, fill)
         width = across * (self.size[1] * CELL + gap) - gap
-        return "\n".join(parts), width, down * (self.size[0] * CELL + gap) - gap
+        return parts, width, down * (self.size[0] * CELL + gap) - gap
 
-    def _copy(self, row: int, col: int, left: int, top: int, fill: dict[str, str]) -> str:
+    def _copy(self, row: int, col: int, left: int, top: int, fill: dict[str, str]) -> list[str]:
         parts = []
         for y in range(self.size[0]):
             for x in range(self.size[1]):
@@ -76,23 +76,19 @@ class _Windows:
                 covered = 0 <= u < len(self.names) and 0 <= v < len(self.names[0])
                 name = self.names[u][v] if covered else ""
                 real = 0 <= y - self.pad[0] < self.grid[0] and 0 <= x - self.pad[1] < self.grid[1]
+                colour = fill.get(name, WHITE if real else "#eeeeee")
                 kind = "cell" if real else "cell pad"
-                at = f'x="{left + x * CELL}" y="{top + y * CELL}"'
-                colour = fill.get(name, "#ffffff" if real else "#eeeeee")
-                parts.append(f'<rect {at} width="{CELL}" height="{CELL}" fill="{colour}" class="{kind}"/>')
-                if name:
-                    at = f'x="{left + x * CELL + CELL // 2}" y="{top + y * CELL + 17}"'
-                    parts.append(f"<text {at}>{escape(name)}</text>")
-        return "\n".join(parts)
+                parts.append(svg_cell(left + x * CELL, top + y * CELL, name, colour, kind))
+        return parts
 
 
-def _blocks(rows: int, cols: int, windows: _Windows, left: int) -> str:
+def _blocks(rows: int, cols: int, windows: _Windows, left: int) -> list[str]:
     """Frames round the blocks of the matrix of an image: a row of places by a row of the image."""
     if windows.grid[0] == 1:
-        return ""
+        return []
     high, wide = windows.places[1] * CELL, windows.grid[1] * CELL
-    return "\n".join(
-        f'<path d="M{left + x} {_TITLE + y}h{wide}v{high}h{-wide}z" class="block"/>'
+    return [
+        element("path", d=f"M{left + x} {_TITLE + y}h{wide}v{high}h{-wide}z", class_="block")
         for y in range(0, rows * CELL, high)
         for x in range(0, cols * CELL, wide)
-    )
+    ]

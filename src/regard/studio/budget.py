@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from regard.probe.twin import twin
 from regard.studio import limits
@@ -30,7 +30,7 @@ class Budget:
         """What to say then."""
         return f"stopped after {self.seconds:g} seconds, which is all that one question gets here"
 
-    def check(self, *_: Any) -> None:
+    def check(self, *_: object) -> None:
         """Raise where they have passed."""
         if self.over:
             raise ValueError(f"this was {self.notice}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 from regard.errors import need
@@ -10,11 +11,12 @@ from regard.studio import show
 
 # While somebody drags, only the newest question matters, and the old picture stays until its answer.
 FAST = {"show_progress": "hidden", "trigger_mode": "always_last"}
+Control = Any  # of Gradio, which gives its controls their events at run time
 
 
-def slider(*given: Any, **more: Any) -> Any:
+def slider(*given: object, **more: object) -> Control:
     """A slider without the button that resets it, which leaves no room for the slider on a phone."""
-    gr: Any = need("gradio", "studio")
+    gr = need("gradio", "studio")
     return gr.Slider(*given, buttons=[], **more)
 
 
@@ -25,7 +27,8 @@ def safe(work: Callable[..., str]) -> Callable[..., str]:
     '1'
     """
 
-    def answer(*given: Any) -> str:
+    @wraps(work)  # so that another process finds it by its name
+    def answer(*given: object) -> str:
         try:
             return work(*given)
         except ValueError as error:

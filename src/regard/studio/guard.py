@@ -19,9 +19,10 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 from regard.studio import limits
 from regard.studio.quotas import Tally, Uploads
 
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Message = MutableMapping[str, Any]  # of ASGI, as are the others
+Scope = Message
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 Refusal = tuple[int, str, dict[str, str]]  # status, text and headers
@@ -162,7 +163,7 @@ def _bounded(receive: Receive) -> Receive:
     """The same body, cut off where it becomes longer than it said or may be."""
     taken = 0
 
-    async def take() -> MutableMapping[str, Any]:
+    async def take() -> Message:
         nonlocal taken
         message = await receive()
         taken += len(message.get("body", b""))
@@ -172,7 +173,7 @@ def _bounded(receive: Receive) -> Receive:
 
 
 def _dressed(send: Send) -> Send:
-    async def give(message: MutableMapping[str, Any]) -> None:
+    async def give(message: Message) -> None:
         if message["type"] == "http.response.start":
             more = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
             message = {**message, "headers": [*message.get("headers", []), *more]}

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from regard.errors import need
 from regard.studio import show
 from regard.studio.models import Models
 from regard.studio.rooms import costs, dialogue, lessons, patterns, recurrence, sentiment, sharing, vision
 
-gr: Any = need("gradio", "studio")
+gr = need("gradio", "studio")
 
 
 def _recurrence(models: Models) -> None:
@@ -30,7 +29,7 @@ ROOMS: dict[str, Callable[[Models], None]] = {
 TITLE = '<h1>Regard</h1><p class="quiet">Sequence models you can see, count and run.</p>'
 
 
-def blocks(models: Models) -> Any:
+def blocks(models: Models) -> object:
     """All rooms; at most four visitors are answered at once, and sixty-four may wait."""
     with gr.Blocks(title="Regard studio", analytics_enabled=False, delete_cache=(600, 3600)) as page:
         gr.HTML(TITLE, elem_classes="masthead")

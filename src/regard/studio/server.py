@@ -11,7 +11,6 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 from regard.errors import check_int, need
@@ -71,18 +70,18 @@ def _leaving() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def application(models: Models, token: str | None = None, folder: Path | None = None) -> Any:
+def application(models: Models, token: str | None = None, folder: Path | None = None) -> Guard:
     """The ASGI app: the page behind its guard; `folder` is where uploads go."""
     os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"  # before Gradio is imported
-    gr: Any = need("gradio", "studio")
+    gr = need("gradio", "studio")
     from fastapi import FastAPI
 
     from regard.studio.page import blocks
     from regard.studio.style import CSS, HEAD, theme
 
-    plain: dict[str, Any] = {"docs_url": None, "redoc_url": None, "openapi_url": None}
+    plain = {"docs_url": None, "redoc_url": None, "openapi_url": None}
     outer = gr.mount_gradio_app(
-        FastAPI(**plain),
+        FastAPI(docs_url=None, redoc_url=None, openapi_url=None),
         blocks(models),
         path="/",
         app_kwargs=plain,

@@ -15,16 +15,19 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, TypeVar
 
 import regard
-from regard.studio import limits
+from regard.studio import limits, show
 from regard.studio.controls import FAST
 
 COMMAND = [sys.executable, "-m", "regard.studio.worker"]
 STARTING = 120  # seconds that a process may take to load
 # The events that ask for such work; together they have as many processes as the limit says.
-WORK: dict[str, Any] = {**FAST, "concurrency_id": "work", "concurrency_limit": limits.WORKERS}
+WORK = {**FAST, "concurrency_id": "work", "concurrency_limit": limits.WORKERS}
+
+
+T = TypeVar("T")
 
 
 class Worker:
@@ -44,7 +47,7 @@ class Worker:
             pickle.load(self._out())
             self.ready = True
 
-    def ask(self, work: Callable[..., Any], given: tuple[Any, ...], seconds: int) -> Any:
+    def ask(self, work: Callable[..., T], given: tuple[object, ...], seconds: int) -> T:
         """What `work(*given)` gives there; a ValueError where it refuses."""
         assert self.process.stdin is not None
         try:
@@ -57,7 +60,8 @@ class Worker:
             raise ValueError(said)
         if kind == "failure":
             raise RuntimeError(said)
-        return said
+        answer: T = said
+        return answer
 
     def end(self) -> None:
         """Stop it, whatever it does."""
@@ -68,7 +72,8 @@ class Worker:
             with suppress(OSError):  # what was not read any more
                 pipe.close()
 
-    def _out(self) -> Any:
+    def _out(self) -> IO[bytes]:
+        assert self.process.stdout is not None
         return self.process.stdout
 
 
@@ -115,7 +120,7 @@ class Workers:
 WORKERS = Workers()
 
 
-async def within(work: Callable[..., Any], *given: Any, seconds: int | None = None) -> Any:
+async def within(work: Callable[..., T], *given: object, seconds: int | None = None) -> T:
     """What `work(*given)` gives, or a ValueError after so many seconds; ended, too, where nobody waits."""
     seconds = limits.SECONDS if seconds is None else seconds
     worker, sound = WORKERS.take(), False
@@ -135,3 +140,11 @@ async def within(work: Callable[..., Any], *given: Any, seconds: int | None = No
         return said
     finally:
         WORKERS.put_back(worker, sound=sound)
+
+
+async def shown(work: Callable[..., str], *given: object) -> str:
+    """The same for HTML, with what is wrong with a question in place of its answer."""
+    try:
+        return await within(work, *given)
+    except ValueError as error:
+        return show.fault(error)

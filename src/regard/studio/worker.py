@@ -11,7 +11,8 @@ import pickle
 import signal
 import sys
 import traceback
-from typing import Any
+from collections.abc import Callable
+from typing import IO
 
 import torch
 
@@ -55,7 +56,7 @@ def _alarm(seconds: int) -> None:
         signal.alarm(seconds)
 
 
-def _answered(work: Any, given: tuple[Any, ...]) -> tuple[str, Any]:
+def _answered(work: Callable[..., object], given: tuple[object, ...]) -> tuple[str, object]:
     try:
         return ANSWER, work(*given)
     except (ValueError, ImportError) as error:
@@ -68,7 +69,7 @@ def _answered(work: Any, given: tuple[Any, ...]) -> tuple[str, Any]:
         return FAILURE, traceback.format_exc()
 
 
-def _tell(told: Any, message: tuple[str, Any]) -> None:
+def _tell(told: IO[bytes], message: tuple[str, object]) -> None:
     pickle.dump(message, told)
     told.flush()
 

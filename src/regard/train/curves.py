@@ -6,6 +6,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from regard.paper.figures import dress, legend, new_figure, save_figure
+from regard.paper.ink import BLUE, ORANGE
 from regard.train.metrics import Row, read_rows
 
 if TYPE_CHECKING:
@@ -31,26 +33,21 @@ def draw_curves(folder: Path) -> Path | None:
     steps = [row for row in rows if row["kind"] == "train"]
     if not steps or find_spec("matplotlib") is None:
         return None
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(9, 3.2), layout="constrained")
+    figure = new_figure(9, 3.2, fitted=True)
     left, right = figure.subplots(1, 2)
     x = [row["step"] for row in steps]
     losses = [row["loss"] for row in steps]
-    left.plot(x, losses, color="0.8", linewidth=0.8)
-    left.plot(x, smoothed(losses), label="training", color="C0")
+    left.plot(x, losses, color=ORANGE, alpha=0.22, linewidth=0.8)
+    left.plot(x, smoothed(losses), label="training", color=ORANGE)
     found = [row for row in rows if row["kind"] == "validation"]
     if found and "loss" in found[0]:
-        left.plot(
-            [row["step"] for row in found], [row["loss"] for row in found], "o-", ms=3, label="validation"
-        )
-    left.set(xlabel="step", title="loss")
-    left.legend(frameon=False)
+        x, losses = [row["step"] for row in found], [row["loss"] for row in found]
+        left.plot(x, losses, "--o", color=BLUE, markersize=3, label="validation")
+    dress(left, "step", title="loss")
+    legend(left)
     _second(right, steps, found)
-    for axes in (left, right):
-        axes.spines[["top", "right"]].set_visible(False)
     path = folder / "curves.svg"
-    figure.savefig(path, metadata={"Date": None})
+    save_figure(figure, path)
     return path
 
 
@@ -58,5 +55,6 @@ def _second(axes: Axes, steps: list[Row], found: list[Row]) -> None:
     """The score that counts, or the learning rate where there is none beside the loss."""
     names = [name for name in (found[0] if found else {}) if name not in ("kind", "step", "loss", "sample")]
     rows, name = (found, names[0]) if names else (steps, "lr")
-    axes.plot([row["step"] for row in rows], [row[name] for row in rows], "o-" if names else "-", ms=3)
-    axes.set(xlabel="step", title=f"validation {name}" if names else "learning rate")
+    values = [row["step"] for row in rows], [row[name] for row in rows]
+    axes.plot(*values, "--o" if names else "-", color=BLUE, markersize=3)
+    dress(axes, "step", title=f"validation {name}" if names else "learning rate")

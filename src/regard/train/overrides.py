@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-import difflib
 import types
 import typing
 from collections.abc import Iterable
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
+from regard.errors import did_you_mean
 from regard.pattern import Pattern, parse
 from regard.train.recipe import LIMITS, PART_OF, Recipe
 from regard.train.recipe_data import KINDS
@@ -53,9 +53,8 @@ def _set(value: Any, names: list[str], text: str) -> Any:
     if name not in choices:
         if not choices:
             raise ValueError(f"there is no field {name!r} in {value!r}")
-        near = difflib.get_close_matches(name, choices, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"fields: {', '.join(choices)}"
-        raise ValueError(f"{type(value).__name__} has no field {name!r}; {hint}")
+        hint = did_you_mean(name, choices, f"fields: {', '.join(choices)}")
+        raise ValueError(f"{type(value).__name__} has no field {name!r}{hint}")
     if rest:
         return replace(value, **{name: _set(getattr(value, name), rest, text)})
     hints = typing.get_type_hints(type(value))

@@ -74,28 +74,3 @@ def progress(title: str, *, quiet: bool) -> Progress:
     if not quiet and sys.stdout.isatty() and find_spec("rich") is not None:
         return Bar(title)
     return Progress(title, quiet)
-
-
-def duration(seconds: float) -> str:
-    """A time as people say it.
-
-    >>> duration(7.25), duration(83), duration(3725)
-    ('7.2 s', '1 min 23 s', '1 h 02 min')
-    """
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    if seconds < 3600:
-        return f"{int(seconds // 60)} min {int(seconds % 60):02} s"
-    return f"{int(seconds // 3600)} h {int(seconds % 3600 // 60):02} min"
-
-
-def rate(value: float, unit: str) -> str:
-    """A speed in three figures.
-
-    >>> rate(123456, "images"), rate(12.34, "texts")
-    ('123k images/s', '12.3 texts/s')
-    """
-    for limit, sign in ((1e6, "M"), (1e3, "k")):
-        if value >= limit:
-            return f"{value / limit:.3g}{sign} {unit}/s"
-    return f"{value:.3g} {unit}/s"

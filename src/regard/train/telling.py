@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from regard.train.progress import duration, rate
+from regard.paper.quantities import duration, rate
 
 if TYPE_CHECKING:  # the loop calls these functions, which read what it holds
     from regard.train.loop import Result, Training

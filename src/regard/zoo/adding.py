@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-import shutil
 from dataclasses import replace
 from pathlib import Path
-from uuid import uuid4
 
-from regard.files import seal, write, write_json
+from regard.files import place, remove, seal, unfinished, write, write_json
 from regard.models.files import architecture, write_tensors
 from regard.models.quantise import shrink
 from regard.train import Run, load_run
@@ -50,7 +48,8 @@ def put(run: Run, name: str, card: str, *, dtype: str = "bfloat16", folder: Path
         raise ValueError("card must say how the model was made, got an empty one")
     folder = WEIGHTS if folder is None else folder
     folder.mkdir(parents=True, exist_ok=True)
-    path, fresh, old = folder / name, folder / f".{uuid4().hex}", folder / f".{uuid4().hex}"
+    path = folder / name
+    fresh = unfinished(path)
     with TURNS:
         try:
             fresh.mkdir()
@@ -65,14 +64,9 @@ def put(run: Run, name: str, card: str, *, dtype: str = "bfloat16", folder: Path
             if total > MOST_BYTES:
                 with_it = f"with {name!r} it would hold {total:,}"
                 raise ValueError(f"the zoo may hold {MOST_BYTES:,} bytes, {with_it}")
-            if path.exists():
-                path.rename(old)
-            fresh.rename(path)
+            place(fresh, path)
         finally:
-            if old.exists() and not path.exists():  # the new one did not come: the old one goes back
-                old.rename(path)
-            for rest in (fresh, old):
-                shutil.rmtree(rest, ignore_errors=True)
+            remove(fresh)
         return load_shipped(name, folder)
 
 

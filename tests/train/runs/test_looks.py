@@ -3,7 +3,7 @@ import json
 import pytest
 import torch
 
-from regard.probe.colours import png
+from regard.paper.pixels import png
 from regard.train import open_run
 from tests.train.runs.conftest import draw
 

@@ -181,7 +181,9 @@ def _fitting(
     if unknown and not best.right and len(alike) > 1:
         others = ", ".join(alike[1:])
         raise refusal(
-            ValueError(f"no question asks for {sides[0]}: write {alike[0]} = …, or one of {others} in its place"),
+            ValueError(
+                f"no question asks for {sides[0]}: write {alike[0]} = …, or one of {others} in its place"
+            ),
             answer,
         )
     return best

@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 from regard.lessons.lesson import Answer
 from regard.lessons.parts import Block, Check, Formula, Part, Picture, Prose, Table
-from regard.lessons.render.unicode_tex import to_tex
 
 HEAD = r"""\documentclass[11pt]{article}
 \usepackage[utf8]{inputenc}
@@ -17,6 +16,21 @@ HEAD = r"""\documentclass[11pt]{article}
 \setlength{\parindent}{0pt}\setlength{\parskip}{6pt}
 \setcounter{MaxMatrixCols}{20}
 """
+# What pdflatex cannot read directly, and what it reads otherwise.
+SPECIAL = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{",
+    "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}",
+    ">": r"\textgreater{}", "|": r"\textbar{}",
+}  # fmt: skip
+MATHS = {
+    "−": "-", "×": r"\times ", "·": r"\cdot ", "≤": r"\le ", "≥": r"\ge ", "≈": r"\approx ", "≠": r"\ne ",
+    "→": r"\to ", "∞": r"\infty ", "Σ": r"\Sigma ", "√": r"\surd ", "⌊": r"\lfloor ", "⌋": r"\rfloor ",
+    "⌈": r"\lceil ", "⌉": r"\rceil ", "φ": r"\varphi ", "β": r"\beta ", "σ": r"\sigma ", "α": r"\alpha ",
+    "ω": r"\omega ", "‖": r"\Vert ", "⟨": r"\langle ", "⟩": r"\rangle ", "½": r"\tfrac12 ", "∈": r"\in ",
+}  # fmt: skip
+RAISED = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹ᵀᵖ⁻", [*"0123456789", "T", "p", "-"], strict=True))
+LOWERED = dict(zip("₀₁₂₃₄₅₆₇₈₉ᵢⱼₜ", [*"0123456789", "i", "j", "t"], strict=True))
+PLAIN = {"…": r"\dots{}", "—": "---", "–": "--", "“": "``", "”": "''", "’": "'", "\N{NO-BREAK SPACE}": "~"}
 
 
 def latex(answer: Answer, picture: Callable[[Picture], str | None]) -> str:
@@ -82,3 +96,24 @@ def _table(part: Table) -> str:
     body = f"\\begin{{tabular}}{{{sides}}}\n{rows}\n\\end{{tabular}}"
     fit = "\\resizebox{\\ifdim\\width>\\linewidth\\linewidth\\else\\width\\fi}{!}"
     return f"{says}\\begin{{center}}\\small\n{fit}{{{body}}}\n\\end{{center}}"
+
+
+def to_tex(text: str) -> str:
+    r"""Plain text with its mathematical signs as LaTeX.
+
+    >>> to_tex("n² ≥ t_1 & 5 %")
+    'n\\(^{2}\\) \\(\\ge \\) t\\_1 \\& 5 \\%'
+    """
+    out = []
+    for sign in text:
+        if sign in SPECIAL or sign in PLAIN:
+            out.append(SPECIAL.get(sign) or PLAIN[sign])
+        elif sign in MATHS:
+            out.append(f"\\({MATHS[sign]}\\)")
+        elif sign in RAISED:
+            out.append(f"\\(^{{{RAISED[sign]}}}\\)")
+        elif sign in LOWERED:
+            out.append(f"\\(_{{{LOWERED[sign]}}}\\)")
+        else:
+            out.append(sign)
+    return "".join(out)

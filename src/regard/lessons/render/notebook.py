@@ -7,14 +7,17 @@ import inspect
 import json
 import textwrap
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from regard.errors import need
 from regard.lessons.lesson import Lesson
 from regard.lessons.parts import Part
 
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
 
-def notebook(lesson: Lesson) -> Any:
+
+def notebook(lesson: Lesson) -> NotebookNode:
     """The lesson as an nbformat notebook, not yet run (needs the extra `lessons`)."""
     need("nbformat", "lessons")
     from nbformat import v4
@@ -49,7 +52,7 @@ def notebook(lesson: Lesson) -> Any:
     return v4.new_notebook(cells=cells, metadata={"kernelspec": kernel, "language_info": {"name": "python"}})
 
 
-def executed(found: Any, seconds: int = 120) -> Any:
+def executed(found: NotebookNode, seconds: int = 120) -> NotebookNode:
     """The notebook after running it top to bottom; a cell that fails raises."""
     need("nbclient", "lessons")
     need("ipykernel", "lessons")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from rich.console import Group
+from rich.console import Group, RenderableType
 from rich.markdown import Markdown
 from rich.padding import Padding
 from rich.panel import Panel
@@ -14,12 +12,14 @@ from rich.text import Text
 from regard.lessons.checking.exercise import Question
 from regard.lessons.lesson import Answer
 from regard.lessons.parts import Block, Check, Formula, Part, Picture, Prose, Table
+from regard.paper.tables import listed
 
 
 def terminal(answer: Answer) -> Group:
     """The whole lesson, in reading order."""
     lesson = answer.lesson
-    shown: list[Any] = [Panel(Text(lesson.question), title=f"[bold]{lesson.title}[/]", title_align="left")]
+    question = Panel(Text(lesson.question), title=f"[bold]{lesson.title}[/]", title_align="left")
+    shown: list[RenderableType] = [question]
     for part in answer.parts:
         shown += [_shown(part), Text()]
     shown += exercises(lesson.exercises, lesson.name)
@@ -30,7 +30,7 @@ def terminal(answer: Answer) -> Group:
     return Group(*shown)
 
 
-def exercises(found: tuple[Question, ...], name: str) -> list[Any]:
+def exercises(found: tuple[Question, ...], name: str) -> list[RenderableType]:
     """The questions, each with its domain and letters, and how to answer: plainly, in LaTeX, from a file."""
     if not found:
         return []
@@ -39,7 +39,7 @@ def exercises(found: tuple[Question, ...], name: str) -> list[Any]:
         letters = f"; in {', '.join(_short(exercise.letters))}" if exercise.letters else ""
         asks = Text.assemble(f"{exercise.asks} ", (f"({exercise.domain.says}{letters})", "dim"))
         questions.add_row(Text(f"  {exercise.name}", style="bold"), asks)
-    out: list[Any] = [Text("Your turn", style="bold"), questions]
+    out: list[RenderableType] = [Text("Your turn", style="bold"), questions]
     first = found[0].name
     for answer in (f'"{first} = …"', rf"'{first} = \frac{{…}}{{…}}'", "answers.tex"):
         out.append(Text(f"  regard check {name} {answer}", style="cyan"))
@@ -56,7 +56,7 @@ def _short(letters: tuple[str, ...]) -> list[str]:
     return [", ".join(row) if len(row) < 3 else f"{row[0]} … {row[-1]}" for row in out.values()]
 
 
-def _shown(part: Part) -> Any:
+def _shown(part: Part) -> RenderableType:
     if isinstance(part, Prose):
         return Markdown(part.text)
     if isinstance(part, Formula):
@@ -76,10 +76,6 @@ def _shown(part: Part) -> Any:
     return Text(f"[picture] {part.alt}; --format md --out FILE writes it", style="dim italic")
 
 
-def _table(part: Table) -> Any:
-    out = RichTable(box=None, padding=(0, 2, 0, 0))
-    for i, name in enumerate(part.head):
-        out.add_column(name, justify="left" if part.left(i) else "right")
-    for row in part.rows:
-        out.add_row(*(Text(cell) for cell in row))
+def _table(part: Table) -> RenderableType:
+    out = listed(part.head, part.rows, left=[i for i in range(len(part.head)) if part.left(i)], wrap=True)
     return Group(Text(part.says), out) if part.says else out

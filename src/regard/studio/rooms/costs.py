@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
 
 import torch
 
@@ -15,11 +14,13 @@ from regard.cost.presets import PRESETS, preset
 from regard.cost.sweep import CURVES, Sweep, overtakings, sweep
 from regard.errors import need
 from regard.models import GPTConfig
-from regard.studio import limits, plot, show
-from regard.studio.controls import FAST, slider
+from regard.paper import plot
+from regard.paper.quantities import short
+from regard.studio import limits, show
+from regard.studio.controls import FAST, safe, slider
 from regard.studio.models import Models
 from regard.studio.rooms.patterns import read
-from regard.studio.work import WORK, within
+from regard.studio.work import WORK, shown
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "int8": torch.int8}
 WAYS = ("a forward pass", "a training step", "decoding, token by token")
@@ -28,7 +29,7 @@ PASTED = "config.json, pasted below"
 MAIN = ("parameters", "flops", "pairs", "weight bytes", "cache bytes", "depth, steps in sequence")
 SHORTEST = 16
 
-Described = tuple[Any, str]  # a config or a shape, and its name
+Described = tuple[object, str]  # a config or a shape, and its name
 
 
 def own(name: str, models: Models) -> Described | None:
@@ -51,7 +52,7 @@ def described(name: str, pasted: str, run: Described | None = None) -> Described
     return found, type(found).__name__
 
 
-def _checked(text: str) -> dict[str, Any]:
+def _checked(text: str) -> dict[str, object]:
     """A pasted config as an object with numbers that a model may have."""
     if not text.strip():
         raise ValueError(
@@ -105,7 +106,7 @@ def answer(found: Cost, words: str, line: str) -> str:
     )
 
 
-def swept_shape(what: Any) -> GPTConfig | AttentionShape:
+def swept_shape(what: object) -> GPTConfig | AttentionShape:
     """What the curves are of: a GPT as a whole, or one attention layer of any other model."""
     inner = getattr(what, "config", what)
     if isinstance(inner, GPTConfig):
@@ -140,7 +141,7 @@ def curves(found: Sweep) -> str:
     picture = "".join(pictures)
     items = "".join(f"<li>{show.escape(sentence)}</li>" for _, _, sentence in inside)
     said = f"<ol>{items}</ol>" if items else show.note("No curve overtakes another in this range.")
-    rows = [(name, *(report.about(line[_at(found, n)]) or f"{line[_at(found, n)]:,}" for n in _marked(found)))
+    rows = [(name, *(short(line[_at(found, n)]) for n in _marked(found)))
             for name, line in found.curves.items()]  # fmt: skip
     head = ("flops at n =", *(f"{found.lengths[_at(found, n)]:,}" for n in _marked(found)))
     return f"<h3>{show.escape(found.what)}</h3>{picture}{said}{show.table(head, rows)}"
@@ -168,33 +169,29 @@ def python_line(name: str, tokens: object, batch: object, way: str) -> str:
     return f"{load}; from regard.cost import price; price({what}, tokens={tokens}, batch={batch}{more})"
 
 
+@safe
 def asked(
-    name: str, pasted: str, tokens: Any, batch: Any, way: str, dtype: str, run: Described | None = None
+    name: str, pasted: str, tokens: object, batch: object, way: str, dtype: str, run: Described | None = None
 ) -> str:
-    """The price that was asked for, or what is wrong with the question."""
-    try:
-        found = priced(name, pasted, tokens, batch, way, dtype, run)
-        words = f"{name}: {described(name, pasted, run)[1]}"
-        return answer(found, words, python_line(name, tokens, batch, way))
-    except ValueError as error:
-        return show.fault(error)
+    """The price that was asked for."""
+    found = priced(name, pasted, tokens, batch, way, dtype, run)
+    words = f"{name}: {described(name, pasted, run)[1]}"
+    return answer(found, words, python_line(name, tokens, batch, way))
 
 
-def drawn(name: str, pasted: str, tokens: Any, further: str, run: Described | None = None) -> str:
+@safe
+def drawn(name: str, pasted: str, tokens: object, further: str, run: Described | None = None) -> str:
     """The curves over patterns, a further one among them."""
-    try:
-        last = max(1024, limits.whole("tokens", tokens, 1, limits.TOKENS))
-        more = (str(read(further)),) if further.strip() else ()
-        shape = swept_shape(described(name, pasted, run)[0])
-        plain = replace(shape, pattern=read("causal"))
-        return curves(swept(plain, max(last, 1 << 16), (*CURVES, *more)))
-    except ValueError as error:
-        return show.fault(error)
+    last = max(1024, limits.whole("tokens", tokens, 1, limits.TOKENS))
+    more = (str(read(further)),) if further.strip() else ()
+    shape = swept_shape(described(name, pasted, run)[0])
+    plain = replace(shape, pattern=read("causal"))
+    return curves(swept(plain, max(last, 1 << 16), (*CURVES, *more)))
 
 
 def build(models: Models) -> None:
     """Lay the room out."""
-    gr: Any = need("gradio", "studio")
+    gr = need("gradio", "studio")
     names = [*PRESETS, *models.runs, PASTED]
     gr.HTML(show.note("What a model costs, counted from its description alone: nothing is built or run."))
     with gr.Row(elem_classes="bar-row"):
@@ -211,17 +208,11 @@ def build(models: Models) -> None:
     extra = gr.Textbox("", label="a further pattern for the curves", elem_id="further",
                        placeholder="such as windowed(64) | global(4)")  # fmt: skip
 
-    async def ask(name: str, *given: Any) -> str:
-        try:
-            return await within(asked, name, *given, own(name, models))
-        except ValueError as error:
-            return show.fault(error)
+    async def ask(name: str, *given: object) -> str:
+        return await shown(asked, name, *given, own(name, models))
 
-    async def draw(name: str, *given: Any) -> str:
-        try:
-            return await within(drawn, name, *given, own(name, models))
-        except ValueError as error:
-            return show.fault(error)
+    async def draw(name: str, *given: object) -> str:
+        return await shown(drawn, name, *given, own(name, models))
 
     with gr.Row(equal_height=False):
         with gr.Column(min_width=300):

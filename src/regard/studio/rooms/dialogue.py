@@ -5,16 +5,16 @@ from __future__ import annotations
 import time
 from base64 import b64encode
 from collections.abc import Iterator
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from regard.data import Tokenizer
 from regard.errors import need
+from regard.paper import pages
+from regard.paper.pixels import heat, png
+from regard.paper.quantities import percent
 from regard.probe import see
-from regard.probe.colours import heat
-from regard.probe.page import image_tag
 from regard.studio import limits, show
 from regard.studio.budget import Budget
 from regard.studio.controls import FAST, slider
@@ -22,7 +22,7 @@ from regard.studio.models import Models
 from regard.studio.writing import MEASURED, Continuation, Decoding, prompt, speeds, write
 from regard.train.runs.language import LanguageRun
 
-gr: Any = need("gradio", "studio")
+gr = need("gradio", "studio")
 
 SHOWN = 192  # tokens whose attention is shown: the last ones
 EVERY = 0.06  # seconds between two pictures of a growing text
@@ -119,12 +119,12 @@ def _map(chosen: Tensor, strength: Tensor, where: str, left_out: int) -> str:
     rows = [
         ("shown", f"{N} tokens" + (f", the first {left_out} left out" if left_out else "")),
         ("mean distance looked back", f"{far:.1f} tokens"),
-        ("on the token itself", f"{100 * float(chosen.diagonal().mean()):.1f} %"),
-        ("on the token before", f"{100 * float(chosen.diagonal(-1).mean()) if N > 1 else 0:.1f} %"),
-        ("on the first token shown", f"{100 * float(chosen[:, 0].mean()):.1f} %"),
+        ("on the token itself", percent(float(chosen.diagonal().mean()))),
+        ("on the token before", percent(float(chosen.diagonal(-1).mean()) if N > 1 else 0)),
+        ("on the first token shown", percent(float(chosen[:, 0].mean()))),
     ]
     pixels = heat(strength.sqrt()).round().to(torch.uint8)
-    picture = image_tag(pixels, f"attention of each token (rows) to each before it (columns), {where}")
+    picture = pages.image(png(pixels), f"attention of each token (rows) to each before it (columns), {where}")
     scale = '<div class="scale">none <i></i> its strongest</div>'
     return (
         f'<div class="pair"><figure class="map">{picture}<figcaption>queries down, keys across; {where}'
@@ -145,7 +145,7 @@ class _Desk:
     def __init__(self, models: Models) -> None:
         self.models = models
 
-    def write(self, name: str, text: str, new: Any, *how: Any) -> Iterator[tuple[Any, str]]:
+    def write(self, name: str, text: str, new: object, *how: object) -> Iterator[tuple[object, str]]:
         try:
             run = self.models.open(name, LanguageRun)
             count = limits.whole("tokens", new, 1, limits.NEW)
@@ -154,7 +154,7 @@ class _Desk:
         except ValueError as error:
             yield None, show.fault(error)
 
-    def ask(self, told: Continuation | None, layer: Any, head: Any) -> tuple[Any, Any]:
+    def ask(self, told: Continuation | None, layer: object, head: object) -> tuple[object, object]:
         if told is None:
             return gr.skip(), ""
         try:
@@ -173,7 +173,7 @@ class _Desk:
         except ValueError as error:
             yield show.fault(error)
 
-    def change(self, name: str) -> tuple[Any, Any]:
+    def change(self, name: str) -> tuple[object, object]:
         layers, heads = _sizes(self.models.open(name, LanguageRun))
         return gr.update(value=0, maximum=layers), gr.update(value=0, maximum=heads)
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import io
-from base64 import b64encode
 from collections.abc import AsyncIterator
-from typing import Any
 
 from regard.errors import need
 from regard.lessons import NAMES, check, get
 from regard.lessons.parts import Picture
 from regard.lessons.render.markdown import markdown
+from regard.paper.figures import drawn
+from regard.paper.pages import inline
 from regard.studio import limits, show
 from regard.studio.models import Models
-from regard.studio.work import WORK, within
+from regard.studio.work import WORK, shown, within
 
 LONGEST = 300  # characters of an answer
 
@@ -32,9 +31,7 @@ def computed(name: str) -> str:
 
 
 def _inside(picture: Picture) -> str:
-    file = io.BytesIO()
-    picture.draw().savefig(file, format="png", dpi=110)
-    return f"data:image/png;base64,{b64encode(file.getvalue()).decode('ascii')}"
+    return inline(drawn(picture.draw(), "png", dpi=110), "image/png")
 
 
 def verdict(name: str, asked: str, given: str) -> str:
@@ -52,7 +49,7 @@ def verdict(name: str, asked: str, given: str) -> str:
 
 def build(models: Models) -> None:
     """Lay the room out."""
-    gr: Any = need("gradio", "studio")
+    gr = need("gradio", "studio")
     titles = [(get(name).title, name) for name in NAMES]
     gr.HTML(
         show.note(
@@ -78,7 +75,7 @@ def build(models: Models) -> None:
         judge = gr.Button("Check", min_width=90, elem_id="check")
     said = gr.HTML("", elem_id="judged")
 
-    async def work(name: str, anew: bool = False) -> AsyncIterator[tuple[str, Any]]:
+    async def work(name: str, anew: bool = False) -> AsyncIterator[tuple[str, object]]:
         try:
             if name not in NAMES:
                 raise ValueError(f"no lesson is called {str(name)[:60]!r}")
@@ -89,19 +86,16 @@ def build(models: Models) -> None:
         except ValueError as error:
             yield show.fault(error), gr.skip()
 
-    async def again(name: str) -> AsyncIterator[tuple[str, Any]]:
+    async def again(name: str) -> AsyncIterator[tuple[str, object]]:
         async for step in work(name, anew=True):
             yield step
 
     async def turn(name: str, asked: str, given: str) -> str:
-        try:
-            return await within(verdict, name, asked, given)
-        except ValueError as error:
-            return show.fault(error)
+        return await shown(verdict, name, asked, given)
 
     known: dict[str, str] = {}  # lessons as they were computed last
 
-    def choose(name: str) -> tuple[Any, Any, str]:
+    def choose(name: str) -> tuple[object, object, str]:
         known = name in NAMES
         exercises = _exercises(name) if known else []
         first = exercises[0][1] if exercises else None

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import isqrt, lcm
-from typing import Any
 
 from regard.errors import need
+from regard.paper.formulas import PlainFormula, write
+from regard.paper.quantities import fine_percent
 from regard.pattern import Pattern, parse
-from regard.pattern.notation import Written, write
-from regard.pattern.picture import percent
-from regard.pattern.svg import svg
+from regard.pattern.svg import inside, svg
 from regard.studio import limits, show
-from regard.studio.controls import slider
+from regard.studio.controls import Control, safe, slider
 from regard.studio.models import Models
 from regard.studio.work import WORK, within
 
@@ -34,26 +33,6 @@ KINDS = {
 }
 FIRST, SECOND = "strided, t back", "windowed, w wide"
 START = {"t": 5, "w": 8, "n": 24}
-
-
-class Quick:
-    """A pattern for drawing: all of it, but a formula only if that was worked out before.
-
-    A picture writes the formula under the grid, and that may take seconds; here it has a place of its own.
-    """
-
-    def __init__(self, pattern: Pattern) -> None:
-        self._pattern = pattern
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._pattern, name)
-
-    def __str__(self) -> str:
-        return str(self._pattern)
-
-    def formula(self, symbolic: bool = False) -> Any:
-        """None here."""
-        raise ValueError("left out of the picture")
 
 
 def read(text: object) -> Pattern:
@@ -89,7 +68,7 @@ def drawn(pattern: Pattern, n: int) -> str:
     empty = many - tiles.full - tiles.partial
     rows = [
         ("pairs", f"{pairs:,} of {n * n:,}"),
-        ("share of n²", percent(pairs / (n * n)) + (f", {n * n / pairs:,.3g}× fewer" if pairs else "")),
+        ("share of n²", fine_percent(pairs / (n * n)) + (f", {n * n / pairs:,.3g}× fewer" if pairs else "")),
         (
             f"{many:,} tiles of {tile}×{tile}",
             f"{tiles.full:,} full, {tiles.partial:,} partial, {empty:,} empty",
@@ -103,10 +82,10 @@ def drawn(pattern: Pattern, n: int) -> str:
         for home in sorted(set(homes.values()))
     )
     line = f"{load}; pattern = {pattern!r}; pattern.pairs({n})"
-    whole = svg(Quick(pattern), n, n)  # type: ignore[arg-type]
+    whole = svg(pattern, n, n, formula=False)  # which has a place of its own, and may take seconds
     label = f'<h3 class="pattern">{show.escape(str(pattern))}, n = {n:,}</h3>'
     return (
-        f'{label}<div class="picture">{show.themed(whole)}</div>{show.numbers(rows)}'
+        f'{label}<div class="picture">{inside(pattern, n, n)}</div>{show.numbers(rows)}'
         f"{show.copied(line)}{show.kept(whole, 'pattern.svg')}"
     )
 
@@ -135,18 +114,16 @@ def formula(pattern: Pattern, n: int) -> str:
     return show.numbers([(name, _lines(written)) for name, written in found])
 
 
-def _lines(written: Written) -> str:
+def _lines(written: PlainFormula) -> str:
     cases = [f"{value} {condition}".strip() for value, condition in written.cases]
     more = f" … and {len(cases) - 6} more cases" if len(cases) > 6 else ""
     return ", ".join(cases[:6]) + more + "".join(f"; {letter}" for letter in written.where)
 
 
+@safe
 def answer(text: object, n: object) -> str:
     """The picture and the numbers, or what is wrong with the question."""
-    try:
-        return drawn(read(text), limits.whole("n", n, 1, limits.LENGTH))
-    except ValueError as error:
-        return show.fault(error)
+    return drawn(read(text), limits.whole("n", n, 1, limits.LENGTH))
 
 
 def closed(text: object, n: object) -> str:
@@ -191,7 +168,7 @@ def length(slider: object, typed: object) -> object:
 
 def build(models: Models) -> None:
     """Lay the room out."""
-    gr: Any = need("gradio", "studio")
+    gr = need("gradio", "studio")
     gr.HTML(
         show.note("Who may look at whom. Filled squares are keys that a query sees; every number is exact.")
     )
@@ -209,8 +186,8 @@ def build(models: Models) -> None:
     compare.input(lambda on: gr.update(visible=bool(on)), compare, other, show_progress="hidden")
 
 
-def _side(name: str, kind: str, n: Any, big: Any) -> None:
-    gr: Any = need("gradio", "studio")
+def _side(name: str, kind: str, n: Control, big: Control) -> None:
+    gr = need("gradio", "studio")
     text = expression(kind, START["t"], START["w"], START["n"])
     with gr.Row(elem_classes="bar-row"):
         pick = gr.Dropdown(list(KINDS), value=kind, label="pattern", elem_id=f"kind-{name}", min_width=210)
@@ -221,14 +198,16 @@ def _side(name: str, kind: str, n: Any, big: Any) -> None:
     picture = gr.HTML(answer(text, START["n"]), elem_id=f"picture-{name}")
     closing = gr.HTML(closed(text, START["n"]), elem_id=f"formula-{name}")
 
-    async def slid(kind: str, t: object, w: object, n: object, big: object, text: str) -> tuple[Any, str]:
+    async def slid(kind: str, t: object, w: object, n: object, big: object, text: str) -> tuple[object, str]:
         try:
             found, out = await within(slide, kind, t, w, length(n, big), text)
             return gr.skip() if found == text else found, out  # somebody may have typed on meanwhile
         except ValueError as error:
             return gr.skip(), show.fault(error)
 
-    async def typed_in(kind: str, t: object, w: object, n: object, big: object, text: str) -> tuple[Any, str]:
+    async def typed_in(
+        kind: str, t: object, w: object, n: object, big: object, text: str
+    ) -> tuple[object, str]:
         try:
             own, out = await within(wrote, kind, t, w, length(n, big), text)
             return gr.skip() if own else TYPED, out

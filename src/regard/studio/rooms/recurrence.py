@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
 
 import torch
 
 from regard.errors import need
+from regard.paper import plot
+from regard.paper.svg import drawing, element, words
 from regard.recurrence import Contribution, contribution, grid_rnn, identity
-from regard.studio import limits, plot, show
+from regard.studio import limits, show
 from regard.studio.controls import FAST, safe, slider
 from regard.studio.models import Models
 
-gr: Any = need("gradio", "studio")
+gr = need("gradio", "studio")
 
 SIDE = 8  # most rows and columns: path counts of four figures still fit their cells
 CELL = 44
@@ -66,7 +67,7 @@ def grids(rows: object, cols: object, step: object, play: object) -> str:
     return f'<div class="pair">{"".join(sides)}</div>{show.note(about)}{show.numbers(rows_)}'
 
 
-def _grid(values: Any, when: list[list[int]], at: int, total: int, play: bool) -> str:
+def _grid(values: tuple[tuple[int, ...], ...], when: list[list[int]], at: int, total: int, play: bool) -> str:
     """Cells that fill up: grey before, orange in their step, blue after."""
     R, C = len(when), len(when[0])
     parts = [_film(total)] if play else []
@@ -74,21 +75,21 @@ def _grid(values: Any, when: list[list[int]], at: int, total: int, play: bool) -
         for col in range(C):
             step, x, y = when[row][col], col * CELL, row * CELL
             kind = "now" if step == at - 1 else "done" if step < at else "wait"
-            moves = ["", ""]
+            moves: list[str | None] = [None, None]
             if play:  # a browser that is told not to move shows the end
                 kind = "done"
                 timing = f"{(total + REST) * TICK:.2f}s {step * TICK:.2f}s linear infinite both"
-                moves = [f' style="animation:{name}-{total} {timing}"' for name in ("walk", "show")]
-            place = f'x="{x + 1}" y="{y + 1}" width="{CELL - 2}" height="{CELL - 2}"'
-            parts.append(f'<rect class="{kind}" {place} rx="4"{moves[0]}/>')
+                moves = [f"animation:{name}-{total} {timing}" for name in ("walk", "show")]
+            side = CELL - 2
+            parts.append(
+                element("rect", class_=kind, x=x + 1, y=y + 1, width=side, height=side, rx=4, style=moves[0])
+            )
             if play or step < at:
-                place = f'x="{x + CELL / 2}" y="{y + CELL / 2 + 5}"'
-                parts.append(f'<text {place} class="{kind}"{moves[1]}>{values[row][col]}</text>')
-    label = f"a grid of {R} rows and {C} columns"
-    return (
-        f'<div class="cells walk"><svg viewBox="0 0 {C * CELL} {R * CELL}" role="img" '
-        f'style="max-width:{C * CELL}px"><title>{label}</title>{"".join(parts)}</svg></div>'
-    )
+                place = x + CELL / 2, y + CELL / 2 + 5
+                parts.append(words(*place, values[row][col], class_=kind, style=moves[1]))
+    title = f"a grid of {R} rows and {C} columns"
+    shown = drawing(parts, (0, 0, C * CELL, R * CELL), title, style=f"max-width:{C * CELL}px")
+    return f'<div class="cells walk">{shown}</div>'
 
 
 def _film(total: int) -> str:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from regard.errors import need
+from regard.paper.quantities import chance, signed
 from regard.probe import text_html
-from regard.probe.images import percent
 from regard.studio import limits, show
 from regard.studio.budget import Budget
 from regard.studio.controls import FAST
 from regard.studio.models import Models
 from regard.train.runs.texts import TextRun
 
-gr: Any = need("gradio", "studio")
+gr = need("gradio", "studio")
 
 STEPS = 8  # of the integrated gradient
 WORDS = 24  # that are left out in turn
@@ -30,7 +29,7 @@ FIRST = EXAMPLES[0][0]
 
 
 @dataclass(frozen=True)
-class Verdict:
+class PastVerdict:
     """A text and what it was taken for."""
 
     text: str
@@ -69,35 +68,25 @@ def without(run: TextRun, text: str) -> str:
         rows.append((word, found, found.probabilities[whole.label] - whole.probability))
     rows.sort(key=lambda row: -abs(row[2]))
     body = [
-        (f"“{word}”", f"{found.label} {percent(found.probability)}", _points(moved))
+        (f"“{word}”", f"{found.label} {chance(found.probability)}", signed(100 * moved, 1))
         for word, found, moved in rows[:8]
     ]
     return show.table(("left out", "verdict", "change, points"), body)
 
 
-def _points(moved: float) -> str:
-    """A change of a share in points.
-
-    >>> _points(-0.0312), _points(0.0001)
-    ('−3.1', '0.0')
-    """
-    shown = f"{100 * moved:+.1f}".replace("-", "−")
-    return "0.0" if shown[1:] == "0.0" else shown
-
-
-def remember(past: tuple[Verdict, ...], run: TextRun, text: str) -> tuple[Verdict, ...]:
+def remember(past: tuple[PastVerdict, ...], run: TextRun, text: str) -> tuple[PastVerdict, ...]:
     """The last verdicts, the newest first; a text that was only typed on replaces what it grew from."""
     found = run.predict_text(text)
-    new = Verdict(text, found.label, found.probability)
+    new = PastVerdict(text, found.label, found.probability)
     if past and (text.startswith(past[0].text) or past[0].text.startswith(text)):
         past = past[1:]
     return (new, *(one for one in past if one.text != text))[:KEPT]
 
 
-def history(past: tuple[Verdict, ...]) -> str:
+def history(past: tuple[PastVerdict, ...]) -> str:
     """The alternatives that were tried."""
     rows = [
-        (one.text if len(one.text) < 90 else one.text[:88] + "…", one.label, percent(one.probability))
+        (one.text if len(one.text) < 90 else one.text[:88] + "…", one.label, chance(one.probability))
         for one in past
     ]
     return show.table(("what you tried", "verdict", "sure"), rows)
@@ -126,7 +115,7 @@ def build(models: Models) -> None:
             tried = gr.HTML(history(past.value), elem_id="tried")
             fewer = gr.HTML(without(run, FIRST), elem_id="fewer")
 
-    def judge(name: str, text: str, past: tuple[Verdict, ...]) -> tuple[str, Any, Any]:
+    def judge(name: str, text: str, past: tuple[PastVerdict, ...]) -> tuple[str, object, object]:
         try:
             run, given = asked(models, name, text)
             past = remember(past, run, given)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from regard.errors import need
+from regard.paper.svg import drawing, element, words
 from regard.sharing import conv_matrix, output_size
 from regard.sharing.drawing import CELL, cells, colours, svg_cells
 from regard.studio import limits, show
 from regard.studio.controls import FAST, safe, slider
 from regard.studio.models import Models
 
-gr: Any = need("gradio", "studio")
+gr = need("gradio", "studio")
 
 LONGEST = 16
 GAP = 46
@@ -28,30 +27,32 @@ def slid(n: object, kernel: object, stride: object, padding: object, place: obje
     fill = colours([names])
     wide = (length + 2 * pad) * CELL
     window = [names[i - at * step] if 0 <= i - at * step < k else "" for i in range(length + 2 * pad)]
-    parts = [f'<text class="label" x="0" y="14">the input, and the filter at place {at + 1} of {many}</text>']
+    parts = [words(0, 14, f"the input, and the filter at place {at + 1} of {many}", class_="label")]
     for i, name in enumerate(window):
         real = pad <= i < pad + length
         colour = fill.get(name, "var(--paper)" if real else "var(--unseen)")
-        dash = "" if real else ' stroke-dasharray="3 3"'
+        dash = None if real else "3 3"
         parts.append(
-            f'<rect x="{i * CELL}" y="22" width="{CELL}" height="{CELL}" fill="{colour}" class="cell"{dash}/>'
-        )
+            element(
+                "rect", x=i * CELL, y=22, width=CELL, height=CELL, fill=colour, class_="cell",
+                stroke_dasharray=dash,
+            )
+        )  # fmt: skip
         text = name or (f"x{i - pad + 1}" if real else "0")
-        parts.append(f'<text x="{(i + 0.5) * CELL}" y="39" class="{"on" if name else "off"}">{text}</text>')
-    top = 22 + CELL + GAP
-    words = f"its matrix, {many} × {length}: row {at + 1} is this place"
-    parts.append(f'<text class="label" x="0" y="{top - 8}">{words}</text>')
-    left = pad * CELL
+        parts.append(words((i + 0.5) * CELL, 39, text, class_="on" if name else "off"))
+    top, left = 22 + CELL + GAP, pad * CELL
+    says = f"its matrix, {many} × {length}: row {at + 1} is this place"
+    parts.append(words(0, top - 8, says, class_="label"))
     for row, line in enumerate(matrix):
-        lit = "lit" if row == at else "dim"
-        parts.append(f'<g class="{lit}">{svg_cells([line], fill, left, top + row * CELL)}</g>')
-    parts.append(f'<rect class="frame" x="{left - 2}" y="{top + at * CELL - 2}" width="{length * CELL + 4}" '
-                 f'height="{CELL + 4}"/>')  # fmt: skip
-    high = top + many * CELL + 4
-    picture = (
-        f'<div class="cells toeplitz"><svg viewBox="-3 0 {wide + 6} {high}" role="img" style="max-width:'
-        f'{1.4 * wide:.0f}px"><title>a filter and its matrix</title>{"".join(parts)}</svg></div>'
+        lit = svg_cells([line], fill, left, top + row * CELL)
+        parts.append(element("g", *lit, class_="lit" if row == at else "dim"))
+    frame = element(
+        "rect", x=left - 2, y=top + at * CELL - 2, width=length * CELL + 4, height=CELL + 4, class_="frame"
     )
+    parts.append(frame)
+    box = (-3, 0, wide + 6, top + many * CELL + 4)
+    drawn = drawing(parts, box, "a filter and its matrix", style=f"max-width:{1.4 * wide:.0f}px")
+    picture = f'<div class="cells toeplitz">{drawn}</div>'
     filled = sum(entry != "0" for line in matrix for entry in line)
     rows = [
         ("this output", f"y{at + 1} = " + (" + ".join(

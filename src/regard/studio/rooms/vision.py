@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -16,19 +15,19 @@ from regard.data import Images, load
 from regard.data.fetch import VARIABLE
 from regard.data.sets import EMBEDDED, PUBLISHED
 from regard.errors import need
+from regard.paper import pages, plot
+from regard.paper.pixels import enlarge, overlay, png, stretch
+from regard.paper.quantities import chance, percent, signed
 from regard.probe import ImageLook, check_by_hiding, hiding_section, score_images
-from regard.probe.colours import enlarge, overlay, stretch
-from regard.probe.hiding import SHARES, Curve, HidingCheck
-from regard.probe.images import percent
-from regard.probe.page import figure_tag
-from regard.studio import limits, plot, show
+from regard.probe.hiding import SHARES, HidingCheck, HidingCurve
+from regard.studio import limits, show
 from regard.studio.budget import Budget
 from regard.studio.controls import FAST, slider
 from regard.studio.models import Models
 from regard.studio.sketches import sketches
 from regard.train.runs.images import ImageRun
 
-gr: Any = need("gradio", "studio")
+gr = need("gradio", "studio")
 
 SIDE = 224  # pixels of a picture
 STEPS = 8  # of the integrated gradient: enough for a picture, and soon there
@@ -86,7 +85,7 @@ def record(run: ImageRun) -> str:
     for part in ("test", "scores"):
         accuracy = run.description.get(part, {}).get("accuracy")
         if accuracy is not None:
-            return f"{words}, {100 * accuracy:.1f} % right in {'test' if part == 'test' else 'validation'}"
+            return f"{words}, {percent(accuracy)} right in {'test' if part == 'test' else 'validation'}"
     return words
 
 
@@ -140,20 +139,18 @@ def shown(asked: Asked, layer: object, head: object) -> str:
     found = asked.found
     answer = f'<p class="answer"><strong>{show.escape(found.title(0))}</strong>{_truth(asked)}</p>'
     ranked = sorted(zip(found.classes, found.probabilities[0].tolist(), strict=True), key=lambda x: -x[1])[:5]
-    chances = show.bars([(name, share, percent(share)) for name, share in ranked])
+    chances = show.bars([(name, share, chance(share)) for name, share in ranked])
     picture = found.pictures[0]
-    figures = [figure_tag(enlarge(picture, SIDE), "as the model takes it")]
+    figures = [pages.figure(png(enlarge(picture, SIDE)), "as the model takes it")]
     rows = []
     for name, one in _maps(found, layer, head):
         if name == "gradient":
             most = float(one.abs().max())
             pixels = overlay(picture, one / most if most > 0 else one, side=SIDE, signed=True)
-            figures.append(figure_tag(pixels, f"{name}: orange for, blue against"))
-            rows.append(
-                (name, f"{float(one.min()):+.2f} to {float(one.max()):+.2f} of the logit".replace("-", "−"))
-            )
+            figures.append(pages.figure(png(pixels), f"{name}: orange for, blue against"))
+            rows.append((name, f"{signed(float(one.min()))} to {signed(float(one.max()))} of the logit"))
         else:
-            figures.append(figure_tag(overlay(picture, stretch(one, 0.0), side=SIDE), name))
+            figures.append(pages.figure(png(overlay(picture, stretch(one, 0.0), side=SIDE)), name))
             at = int(one.argmax())
             place = f"row {at // one.shape[1] + 1}, column {at % one.shape[1] + 1}"
             rows.append((name, f"strongest {float(one.max()):.2f}× the even share ({place}), "
@@ -230,7 +227,7 @@ def _joined(parts: list[HidingCheck]) -> HidingCheck:
     for order in ORDERS:
         own = [part.curve(order) for part in parts]
         curves.append(
-            Curve(order, *(sum((getattr(c, f) for c in own), ()) for f in ("accuracy", "low", "high")))
+            HidingCurve(order, *(sum((getattr(c, f) for c in own), ()) for f in ("accuracy", "low", "high")))
         )
     return HidingCheck(
         tuple(part.shares[0] for part in parts), tuple(curves), parts[0].images, parts[0].repeats
@@ -269,29 +266,29 @@ def build(models: Models) -> None:
                 stop = gr.Button("Stop", elem_id="hide-stop")
             curve = gr.HTML("", elem_id="hiding")
 
-    def ask(work: Any, layer: Any, head: Any) -> tuple[Any, str]:
+    def ask(work: Callable[[], Asked], layer: object, head: object) -> tuple[Asked | None, str]:
         try:
             asked = work()
             return asked, shown(asked, layer, head)
         except (ValueError, OSError) as error:
             return None, show.fault(error)
 
-    def pick(name: str, number: Any, layer: Any, head: Any) -> tuple[Any, str]:
+    def pick(name: str, number: object, layer: object, head: object) -> tuple[Asked | None, str]:
         return ask(lambda: from_sample(name, Budget().of(models.open(name, ImageRun)), number), layer, head)
 
-    def upload(name: str, path: str | None, layer: Any, head: Any) -> tuple[Any, str]:
+    def upload(name: str, path: str | None, layer: object, head: object) -> tuple[object, str]:
         if path is None:
             return gr.skip(), gr.skip()
         return ask(lambda: from_file(name, Budget().of(models.open(name, ImageRun)), path), layer, head)
 
-    def change(name: str) -> Any:
+    def change(name: str) -> object:
         asked, html = pick(name, 1, 0, 0)
         count = len(samples(models.open(name, ImageRun))[0].test)
         L, H = _heads(asked)
         return (asked, html, gr.update(value=1, maximum=count), gr.update(value=0, maximum=L),
                 gr.update(value=0, maximum=H), "")  # fmt: skip
 
-    def slide(asked: Asked | None, layer: Any, head: Any) -> str:
+    def slide(asked: Asked | None, layer: object, head: object) -> str:
         return gr.skip() if asked is None else ask(lambda: asked, layer, head)[1]
 
     def hide(asked: Asked | None) -> Iterator[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import threading
 import warnings
-from difflib import get_close_matches
 from pathlib import Path
 
 import torch
@@ -13,6 +12,7 @@ from torch import nn
 
 import regard
 from regard.data import Tokenizer, load_tokenizer
+from regard.errors import did_you_mean
 from regard.files import SUMS, check_all, find_folder, read_sums
 from regard.models import load
 from regard.models.files import build_config, read_tensors
@@ -117,10 +117,8 @@ def find_shipped(name: str, folder: Path | None = None) -> Path:
     there = shipped(folder)
     if name in there:
         return (WEIGHTS if folder is None else folder) / name
-    close = get_close_matches(name, there, n=1, cutoff=0.5)
-    hint = f"did you mean {close[0]!r}? " if close else ""
     listed = f"there are {', '.join(there)}" if there else "it is empty"
-    raise ValueError(f"the zoo has no model {name!r}: {hint}{listed}")
+    raise ValueError(f"the zoo has no model {name!r}:{did_you_mean(name, there, before=' ')} {listed}")
 
 
 def _tokenizer(folder: Path) -> Tokenizer | None:

@@ -1,0 +1,265 @@
+"""`regard bench generate`: tokens per second beside transformers, at sizes whose tokens are compared first.
+
+Steady state: the time of a long generation less that of a short one, over the tokens between, so that
+prompts, compilation and the first recording are outside for everyone. The floor reads every weight once.
+A part that fails leaves its error in the file, which is written after every part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import cast
+
+import torch
+from torch import Tensor, nn
+
+from regard.bench.compiles import compilations
+from regard.bench.machine import H200_BYTES
+from regard.bench.report import Report
+from regard.bench.timing import Timed, failed, seconds
+from regard.layers import Gelu, PreNorm
+from regard.models import GPT, GPTConfig, from_huggingface
+from regard.models.decode_cost import compare, weights_read
+
+CERTAIN = 1e-3  # a greedy token counts where its logit leads by more
+ROUNDS = {"cuda": 3, "cpu": 8}  # everyone in turn, and the best counts: a CPU is seldom left alone
+PEERS = {"transformers, default": {}, "transformers, static cache": {"cache_implementation": "static"}}
+Span = tuple[int, int]  # tokens of the short and of the long generation
+Generate = Callable[[int], Tensor]  # so many new tokens -> all tokens
+
+
+@dataclass(frozen=True)
+class GPT2Size:
+    """A GPT-2 of this size."""
+
+    name: str
+    depth: int
+    width: int
+    heads: int
+    vocab: int
+    context: int = 1024
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.depth}×{self.width}"
+
+    def config(self) -> GPTConfig:
+        """Ours of this size."""
+        sizes = {name: size for name, size in asdict(self).items() if name != "name"}
+        return GPTConfig(**sizes, block=PreNorm(feedforward=Gelu(tanh=True)))
+
+
+SMALL = GPT2Size("GPT-2 shape", 6, 256, 4, 12_000)
+LARGE = (GPT2Size("GPT-2 124M", 12, 768, 12, 50_257), GPT2Size("GPT-2 XL", 48, 1600, 25, 50_257))
+TINY = GPT2Size("tiny", 2, 32, 2, 100, 64)
+PARTS = ("one", "many", "124m", "xl", "prompts", "training")
+
+
+def run(device: str, quick: bool, folder: Path | None = None, only: Sequence[str] = ()) -> Report:
+    """Check, then time each part: beside transformers, beside the memory's speed, beside training."""
+    unknown = [name for name in only if name not in PARTS]
+    if unknown:
+        raise ValueError(f"only must be some of {', '.join(PARTS)}, got {', '.join(unknown)}")
+    size, cuda = TINY if quick else SMALL, device == "cuda"
+    dtype = torch.bfloat16 if cuda else torch.float32
+    span = (4, 12) if quick else (32, 288) if cuda else (32, 96)
+    settings: dict[str, object] = {"device": device, "quick": quick, "dtype": str(dtype), "tokens": span}
+    settings |= {"parts": ", ".join(only)} if only else {}
+    report = Report("generate", settings)
+    settings["checks"] = [check(size, device)]
+    many = 2 if quick else 64 if cuda else 8
+    parts: dict[str, Callable[[], None]] = {
+        "one": lambda: _beside(report, size, 1, device, dtype, span),
+        "many": lambda: _beside(report, size, many, device, dtype, span),
+        "124m": lambda: _alone(report, LARGE[0], device, dtype, span),
+        "xl": lambda: _alone(report, LARGE[1], device, dtype, span),
+        "prompts": lambda: _prompts(report, size, device, dtype),
+        "training": lambda: _training(report, size, device, dtype),
+    }
+    skipped = () if cuda and not quick else ("124m", "xl")  # gigabytes, and a floor that is the GPU's
+    for name, part in parts.items():
+        if name in only or not (only or name in skipped):
+            try:
+                part()
+            except Exception as error:  # the other parts are still worth measuring
+                report.add(name, failed(error))
+            if cuda:
+                torch.cuda.empty_cache()
+            if folder is not None:
+                report.save(folder)
+    return report
+
+
+def _peer(size: GPT2Size) -> nn.Module:
+    transformers = import_module("transformers")
+    transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
+    config = transformers.GPT2Config(
+        vocab_size=size.vocab,
+        n_positions=size.context,
+        n_layer=size.depth,
+        n_embd=size.width,
+        n_head=size.heads,
+        bos_token_id=None,
+        eos_token_id=None,
+    )
+    model: nn.Module = transformers.GPT2LMHeadModel(config).eval()
+    generator = torch.Generator().manual_seed(0)
+    with torch.no_grad():
+        for weight in model.parameters():  # at birth many are zero or one, and all tokens alike
+            spread = 0.3 if weight.ndim == 1 else 2 * weight.shape[0] ** -0.5
+            weight.normal_(0.5 if weight.ndim == 1 else 0.0, spread, generator=generator)
+    return model
+
+
+def _absent() -> str | None:
+    try:
+        import_module("transformers.models.gpt2.modeling_gpt2")
+    except ImportError as error:
+        return f"cannot be imported: {str(error).splitlines()[0]}"
+    return None
+
+
+def check(size: GPT2Size, device: str) -> str:
+    """Raise unless ours and transformers choose the same greedy tokens, in float32, where one leads."""
+    if (why := _absent()) is not None:
+        return f"{size}: not compared, transformers {why}"
+    peer = _peer(size).to(device)
+    ours = from_huggingface(peer)
+    assert isinstance(ours, GPT)
+    ours.to(device)
+    tokens = torch.randint(size.vocab, (3, 5), generator=torch.Generator().manual_seed(1)).to(device)
+    count = min(40, size.context - 5)
+    found = ours.generate(tokens, max_new_tokens=count)
+    with torch.no_grad():
+        logits = peer(found).logits[:, 4:-1]
+    best = logits.topk(2).values
+    certain = best[..., 0] - best[..., 1] > CERTAIN
+    wrong = int((certain & (logits.argmax(-1) != found[:, 5:])).sum())
+    text = f"{size}: {int(certain.sum())} of {certain.numel()} tokens are certain, {wrong} of them differ"
+    if wrong or not certain.any():
+        raise ValueError(f"{text} from transformers'; not timed")
+    return text
+
+
+def _rates(calls: dict[str, tuple[Generate, Span]], batch: int, device: str) -> dict[str, Timed]:
+    """Milliseconds per step in steady state, and the tokens per second of the whole batch.
+
+    All are timed in turn, so that what else the machine does falls on everyone.
+    """
+    out: dict[str, Timed] = {}
+    best: dict[tuple[str, int], float] = {}
+    for turn in range(-1, ROUNDS[device]):
+        for who, (call, (low, high)) in calls.items():
+            if who in out:
+                continue
+            try:
+                if turn < 0:
+                    for count in (low, high, high):  # compile, record, replay
+                        call(count)
+                    continue
+                for count in (low, high):
+                    spent = seconds(partial(call, count), device)
+                    best[who, count] = min(best.get((who, count), spent), spent)
+            except Exception as error:  # a peer that fails is a row that says so
+                out[who] = failed(error)
+    for who, (_, (low, high)) in calls.items():
+        if who not in out:
+            step = max(1e-9, (best[who, high] - best[who, low]) / (high - low))
+            out[who] = Timed(forward=1e3 * step, note=f"{batch / step:,.0f} tokens/s")
+    return out
+
+
+def _floor(model: GPT) -> float:
+    return 1e3 * weights_read(model) / H200_BYTES
+
+
+def _ours(size: GPT2Size, device: str, dtype: torch.dtype) -> GPT:
+    generator = torch.Generator(device).manual_seed(0)
+    with torch.device(device):
+        return GPT(size.config(), generator=generator).to(dtype).eval()
+
+
+def _beside(report: Report, size: GPT2Size, batch: int, device: str, dtype: torch.dtype, span: Span) -> None:
+    tokens = torch.randint(size.vocab, (batch, 8), generator=torch.Generator().manual_seed(0)).to(device)
+    model = _ours(size, device, dtype)
+    calls: dict[str, tuple[Generate, Span]] = {
+        "regard": (lambda count: model.generate(tokens, max_new_tokens=count), span)
+    }
+    absent: dict[str, Timed] = {}
+    theirs: Callable[..., Tensor] | None = None
+    if (why := _absent()) is None:
+        theirs = cast("Callable[..., Tensor]", _peer(size).to(device, dtype).generate)
+    for name, options in PEERS.items():
+        if theirs is None or (options and device != "cuda"):
+            absent[name] = Timed(note=why or "compiled on a GPU only")
+        else:
+            # On a GPU the default is slow and steady, so a few tokens will do.
+            short = not options and device == "cuda"
+            calls[name] = (
+                partial(_greedy, theirs, tokens, options),
+                (span[0] // 4, span[0]) if short else span,
+            )
+    found = _rates(calls, batch, device) | absent
+    ours = found.pop("regard")
+    report.add(f"{size}, batch {batch}", ours, found, _floor(model) if device == "cuda" else None)
+
+
+def _greedy(generate: Callable[..., Tensor], tokens: Tensor, options: dict[str, str], count: int) -> Tensor:
+    """So many tokens by transformers, the likeliest each."""
+    mask = torch.ones_like(tokens)
+    lengths = {"min_new_tokens": count, "max_new_tokens": count}
+    return generate(tokens, attention_mask=mask, do_sample=False, pad_token_id=0, **lengths, **options)
+
+
+def _alone(report: Report, size: GPT2Size, device: str, dtype: torch.dtype, span: Span) -> None:
+    tokens = torch.randint(size.vocab, (1, 8), generator=torch.Generator().manual_seed(0)).to(device)
+    model = _ours(size, device, dtype)
+    call: Generate = lambda count: model.generate(tokens, max_new_tokens=count)  # noqa: E731
+    ours = _rates({"regard": (call, span)}, 1, device)["regard"]
+    floor = _floor(model)
+    if ours.forward is not None:
+        share = f"weights read at {100 * floor / ours.forward:.0f}% of {H200_BYTES / 1e12} TB/s"
+        ours = replace(ours, note=f"{ours.note}; {share}")
+    report.add(f"{size}, batch 1", ours, {}, floor)
+
+
+def _prompts(report: Report, size: GPT2Size, device: str, dtype: torch.dtype) -> None:
+    """Prompts of lengths not met before: what is compiled for them, and how soon the first token comes."""
+    model = _ours(size, device, dtype)
+    lengths = [n for n in (5, 17, 64, 200) if n + 16 <= size.context]
+
+    def begin(length: int) -> float:
+        tokens = torch.zeros(1, length, dtype=torch.long, device=device)
+        stream = model.stream(tokens, max_new_tokens=16)
+        first = seconds(lambda: int(next(stream)), device)
+        for _ in stream:
+            pass
+        return 1e3 * first
+
+    warming = begin(8)
+    with compilations() as compiled:
+        times = {length: begin(length) for length in lengths}
+    report.settings["prompts"] = {"first": warming, "ms to first token": times, "compiled": compiled}
+    count = f"{len(compiled)} compilations" if compiled else "nothing compiled"
+    text = ", ".join(f"{n}: {ms:.2f} ms" for n, ms in times.items())
+    note = f"{count} after a prompt of 8 ({warming:,.0f} ms with all recording); to the first token {text}"
+    report.add(f"{size}, new prompt lengths", Timed(forward=max(times.values()), note=note))
+
+
+def _training(report: Report, size: GPT2Size, device: str, dtype: torch.dtype) -> None:
+    """Generating some tokens beside one training step on as many."""
+    found = compare(_ours(size, device, dtype), min(128, size.context // 2))
+    note = (
+        f"{found.depth_generating:,} layers in sequence, {found.bytes_generating / 1e6:,.0f} MB of weights "
+        f"read; training {found.depth_training} and {found.bytes_training / 1e6:,.0f} MB"
+    )
+    ours = Timed(forward=1e3 * found.seconds_generating, note=note)
+    step = Timed(
+        forward=1e3 * found.seconds_training, note=f"generating takes {found.slower:.1f} times as long"
+    )
+    report.add(f"{size}, {found.tokens} tokens generated", ours, {"one training step on them": step})
+    report.settings["training"] = found.as_dict()

@@ -1,0 +1,116 @@
+"""What `regard cost NAME` prices: a preset, a recipe, a run or a config.json, with fields changed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields, is_dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+
+from regard.cost.huggingface import DecoderShape, read_config
+from regard.cost.presets import PRESETS, preset
+from regard.errors import did_you_mean
+from regard.models import GridCompletionConfig
+from regard.models.files import MODELS, build_config
+from regard.pattern import parse
+
+if TYPE_CHECKING:
+    from regard.train import Recipe
+
+
+def find(name: str) -> tuple[object, str]:
+    """(what to price, what it is) of a preset, a config file, a run folder or a recipe."""
+    if name in PRESETS:
+        what = preset(name)
+        return what, type(what).__name__
+    path = Path(name)
+    if path.exists():
+        return from_path(path)
+    from regard import recipes
+
+    if name in recipes.names():
+        return from_recipe(recipes.get(name), f"recipe {name}")
+    known = [*PRESETS, *recipes.names()]
+    hint = did_you_mean(name, known, f"names: {', '.join(known)}")
+    raise ValueError(f"{name!r} is no preset, no recipe and no file or folder{hint}")
+
+
+def from_path(path: Path) -> tuple[object, str]:
+    """What a config.json, a folder with one, or a run folder describes."""
+    if path.is_dir():
+        inner = [path / "model" / "config.json", path / "config.json", path / "recipe.json"]
+        found = next((one for one in inner if one.exists()), None)
+        if found is None:
+            raise ValueError(f"{path} holds no run and no config.json")
+        path = found
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path} is no JSON: {error}") from error
+    if not isinstance(data, dict):
+        raise ValueError(f"{path} must hold an object, got a {type(data).__name__}")
+    if path.name == "recipe.json":
+        from regard.train.folder import read_recipe
+
+        return from_recipe(read_recipe(path.parent), f"the recipe of {path.parent}")
+    if data.get("model") in MODELS:
+        return build_config(data)[0], f"{data['model']} of {path.parent}"
+    return read_config(data, str(path))
+
+
+def from_recipe(recipe: Recipe, words: str) -> tuple[object, str]:
+    """The model of a recipe; where the data decides on the vocabulary, the words say so."""
+    config = getattr(recipe.task, "model", None)
+    if config is None:
+        raise ValueError(f"{words} names no model to price")
+    if type(config) not in {kind for kind, _ in MODELS.values()}:
+        with torch.device("meta"):
+            return config.build(), words
+    size = getattr(getattr(recipe.task, "tokens", None), "vocab", None)
+    if getattr(config, "vocab", None) == 1:
+        if size is not None:
+            return replace(config, vocab=size), f"{words}, vocabulary {size:,}"
+        words += ", with a vocabulary of 1: the data decides on it, --set vocab=… gives one"
+    return config, words
+
+
+def changed(what: object, changes: list[str]) -> object:
+    """The config with fields set from texts; a pattern by its text, anything else as JSON."""
+    for text in changes:
+        field, sign, value = text.partition("=")
+        names = [f.name for f in fields(what)] if is_dataclass(what) else []
+        if not sign or field not in names:
+            hint = did_you_mean(field, names)
+            raise ValueError(
+                f"{type(what).__name__} has no field {field!r}{hint}; fields: {', '.join(names)}"
+            )
+        assert is_dataclass(what)  # it has fields
+        assert not isinstance(what, type)
+        try:
+            found = parse(value) if field == "pattern" else json.loads(value)
+        except json.JSONDecodeError:
+            found = value
+        what = replace(what, **{field: tuple(found) if isinstance(found, list) else found})
+    return what
+
+
+def default_tokens(what: object) -> int | None:
+    """The context of a model of sequences, where it has one."""
+    inner = getattr(what, "backbone", getattr(what, "config", what))
+    context = getattr(inner, "context", getattr(what, "max_N", None))
+    return 2048 if context is None and isinstance(what, DecoderShape) else context
+
+
+def default_image(what: object) -> tuple[int, int] | None:
+    """A size for models of images of any size."""
+    return (28, 28) if isinstance(what, GridCompletionConfig) else None
+
+
+def sides(text: str) -> tuple[int, int]:
+    """Rows and columns from 28 or 28x20."""
+    parts = text.lower().replace("×", "x").split("x")
+    if len(parts) > 2 or not all(part.isdigit() for part in parts):
+        raise ValueError(f"image must be a number or ROWSxCOLS such as 28x20, got image={text!r}")
+    return int(parts[0]), int(parts[-1])

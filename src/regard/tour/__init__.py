@@ -1,0 +1,1 @@
+"""The first walk through everything: patterns drawn and counted, a model priced, three small ones trained."""
