@@ -17,10 +17,10 @@ import regard.recipes
 from regard.data import Reviews, load, load_tokenizer, split
 from regard.pattern import Pattern
 from regard.train import read_recipe
-from regard.train.changes import differences
+from regard.train.changes import differences, value_at
 from regard.train.environment import history
 from regard.train.metrics import read_rows
-from regard.train.tasks.text_classes import readable, rows_of
+from regard.train.tasks.rows import readable, rows_of
 
 RESULTS = Path(__file__).parent / "results" / "runs"
 UNITS = {"images": "images", "completion": "images", "texts": "texts", "language": "tokens"}
@@ -98,9 +98,7 @@ def _changes(recipe: Any) -> list[str]:
     own = replace(regard.recipes.get(recipe.name), seed=0)
     out = []
     for path in differences(own, recipe):
-        value = recipe
-        for part in path.split("."):
-            value = getattr(value, part)
+        value = value_at(recipe, path)
         if isinstance(value, tuple) and all(isinstance(one, Pattern) for one in value):
             value = ";".join(map(str, value))  # as `--set` reads several patterns
         if value is not None:  # of steps, epochs and minutes the one that was set unsets the others

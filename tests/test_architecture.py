@@ -18,7 +18,7 @@ LEVELS = [
     {"files"},
     {"paper"},
     {"pattern"},
-    {"attention", "recurrence", "sharing"},
+    {"attention", "recurrence", "sharing", "values"},
     {"layers", "course"},
     {"models"},
     {"cost"},

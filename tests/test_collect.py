@@ -9,7 +9,7 @@ import pytest
 
 from regard.pattern import Causal, Strided
 from regard.recipes import get
-from regard.train import evaluate, override, train
+from regard.train import load_run, override, train
 from tests.train.small import images, language, texts
 
 ROOT = Path(__file__).parents[1]
@@ -28,7 +28,7 @@ def two_seeds(tmp_path_factory):
     folders = [tmp_path_factory.mktemp("runs") / str(seed) for seed in (1, 0)]
     for folder, seed in zip(folders, (1, 0), strict=True):
         train(images(seed=seed), folder, device="cpu", quiet=True)
-        evaluate(folder, test=True, device="cpu")
+        load_run(folder).evaluate(test=True)
     return folders
 
 
@@ -54,7 +54,7 @@ def test_seeds_are_merged_in_the_format_of_the_files_that_are_there(collect, two
 def test_tokens_and_texts_have_their_own_units(collect, tmp_path):
     train(language(), tmp_path / "language", device="cpu", quiet=True)
     with pytest.raises(ValueError, match="play has no test part"):
-        evaluate(tmp_path / "language", test=True, device="cpu")
+        load_run(tmp_path / "language").evaluate(test=True)
     (tmp_path / "language" / "test.json").write_text('{"loss": 1.0}')  # what versions of old wrote
     _, found = collect.collect([tmp_path / "language"])
     summary = json.loads((tmp_path / "language" / "summary.json").read_text(encoding="utf-8"))
@@ -73,6 +73,7 @@ def test_changes_are_written_as_they_were_set(collect):
     pattern = Strided(64) & Causal()
     changed = replace(own, task=replace(own.task, model=replace(own.task.model, pattern=pattern)))
     assert collect._changes(changed) == ["task.model.pattern=strided(64) & causal"]
+    assert collect._changes(own.but(ema=0.5, tf32=False)) == ["tf32=False", "ema=0.5"]
     several = replace(own.task.model, pattern=(Strided(64), Causal()))
     (line,) = collect._changes(replace(own, task=replace(own.task, model=several)))
     assert override(own, [line]).task.model == several

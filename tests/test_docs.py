@@ -15,9 +15,10 @@ from regard.cli.main import main
 from regard.cost import price
 from regard.lessons import NAMES, get
 from regard.lessons.render.notebook import notebook
-from regard.models.parts import fields_of
+from regard.models.files import PARTS
 from regard.pattern import parse
 from regard.recipes import get as get_recipe
+from regard.values import fields_of
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -151,7 +152,7 @@ def run_of(recipe, model, **more):
     seconds = {"setup": 2.0, "training": 60.0, "validation": 1.0}
     runs = [{"seed": seed, "seconds": seconds, "device": "NVIDIA H200"} | more for seed in (0, 1)]
     cost = price(model, *([16] if hasattr(model, "vocab") else []))
-    config = {"model": type(model).__name__.removesuffix("Config"), "config": fields_of(model)}
+    config = {"model": type(model).__name__.removesuffix("Config"), "config": fields_of(model, PARTS)}
     return {"recipe": recipe, "parameters": cost.parameters, "model": config, "runs": runs}
 
 

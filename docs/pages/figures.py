@@ -15,7 +15,7 @@ import torch
 from PIL import Image
 
 from regard import zoo
-from regard.data import Augment, Pictures
+from regard.data import Pictures
 from regard.models import GridCompletion
 from regard.probe import (
     HidingCheck,
@@ -24,15 +24,14 @@ from regard.probe import (
     completion_figure,
     hiding_figure,
     images_figure,
-    look_images,
     position_figure,
     position_similarity,
     save_figure,
     score_images,
     to_levels,
 )
-from regard.train import Run, held_out, read_recipe
-from regard.zoo.looking import open_run
+from regard.train import Run, open_run
+from regard.train.runs.images import ImageRun
 
 VISION = ("vit-cifar10", "vit-fashion-mnist")
 COMPLETION = "grid-completion"
@@ -52,9 +51,10 @@ def write(docs: Path, runs: list[str]) -> None:
         print(name, flush=True)
     for run in runs or [f"zoo:{name}" for name in zoo.names() if name == COMPLETION]:
         opened = open_run(run)
-        if opened.description["task"] == "images":
-            name = read_recipe(opened.folder).name
-            maps(folder, name, name, opened, held_out(opened, SHOWN))
+        if isinstance(opened, ImageRun):
+            assert opened.recipe is not None
+            name = opened.recipe.name
+            maps(folder, name, name, opened, opened.held_out(SHOWN))
         else:
             facts[COMPLETION] = completion(folder, opened)
             path.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
@@ -64,7 +64,8 @@ def write(docs: Path, runs: list[str]) -> None:
 def vision(folder: Path, name: str) -> dict[str, Any]:
     """Maps over the first held-out images, the positions, and the hiding curves of one classifier."""
     run = zoo.load(name)
-    held = held_out(run)
+    assert isinstance(run, ImageRun)
+    held = run.held_out()
     maps(folder, name, f"zoo:{name}", run, held.take(torch.arange(SHOWN)))
     drawn = position_figure(position_similarity(run.model), f"zoo:{name}, positions")
     save_figure(drawn, folder / f"positions-{name}.png")
@@ -73,16 +74,9 @@ def vision(folder: Path, name: str) -> dict[str, Any]:
     return check.as_dict()
 
 
-def maps(folder: Path, name: str, title: str, run: Run, shown: Pictures) -> None:
+def maps(folder: Path, name: str, title: str, run: ImageRun, shown: Pictures) -> None:
     """The class token's attention, mean of all heads and layers, and rollout, over each image."""
-    look = look_images(
-        run.model,
-        normal(run).normalise(shown.images),
-        shown.images,
-        run.description["classes"],
-        labels=shown.labels,
-        steps=1,  # of the gradient, which is not drawn here
-    )
+    look = run.look_at(shown.images, labels=shown.labels, steps=1)  # of the gradient, which is not drawn here
     look = replace(look, maps={way: look.maps[way] for way in ("attention", "rollout")})
     drawn = images_figure(look, f"{title}, the first {SHOWN} held-out images")
     path = folder / f"look-{name}.png"
@@ -91,9 +85,9 @@ def maps(folder: Path, name: str, title: str, run: Run, shown: Pictures) -> None
     Image.open(path).convert("RGB").point(even * 3).save(path, optimize=True)
 
 
-def hiding(run: zoo.Entry, images: Pictures) -> HidingCheck:
+def hiding(run: ImageRun, images: Pictures) -> HidingCheck:
     """Accuracy while patches go: those attended most, random ones, those attended least."""
-    inputs = normal(run).normalise(images.images)
+    inputs = run.normalise(images.images)
     return check_by_hiding(
         run.model,
         inputs,
@@ -112,16 +106,10 @@ def curves(folder: Path, name: str, check: HidingCheck) -> None:
     save_figure(drawn, folder / f"hiding-{name}.png")
 
 
-def normal(run: Run) -> Augment:
-    """The normalisation that a classifier was trained with."""
-    mean, std = (tuple(run.description[key]) for key in ("mean", "std"))
-    return Augment(classes=len(run.description["classes"]), mean=mean, std=std)
-
-
 def completion(folder: Path, run: Run) -> dict[str, Any]:
     """The first held-out images, their lower half drawn from the model."""
     assert isinstance(run.model, GridCompletion)
-    images = to_levels(held_out(run, SHOWN).images, run.model.config.levels)
+    images = to_levels(run.held_out(SHOWN).images, run.model.config.levels)
     found = complete_images(run.model, images, generator=torch.Generator().manual_seed(0))
     save_figure(completion_figure(found), folder / f"{COMPLETION}.png")
     return {"images": SHOWN, "known": found.known, "levels": found.levels, "same": found.same}

@@ -13,8 +13,7 @@ import torch
 import regard.recipes
 from regard.cost import Cost, price
 from regard.models import BERTGRUConfig, EncoderConfig, GPTConfig, GRUConfig
-from regard.models.files import MODELS
-from regard.models.parts import build
+from regard.models.files import build_config
 from regard.train import ClassifyImages, ClassifyTexts, CourseViT, Language, override
 
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
@@ -151,8 +150,7 @@ def config_of(found: Found) -> Any:
     """The config with as many parameters as were trained: the recorded one or the recipe's; else None."""
     configs = [override(regard.recipes.get(found["recipe"]), found.get("set", [])).task.model]
     if "model" in found:
-        kind, _ = MODELS[found["model"]["model"]]
-        configs.insert(0, build(kind, found["model"]["config"]))
+        configs.insert(0, build_config(found["model"])[0])
     known = (one for one in configs if getattr(one, "vocab", 0) is not None)  # None: the data decided
     return next((one for one in known if priced(one, 1).parameters == found["parameters"]), None)
 

@@ -23,6 +23,32 @@ def check_sizes(**sizes: int) -> None:
         check_int(name, value, least=1)
 
 
+def check_shares(**shares: object) -> None:
+    """Raise unless every one is a number from 0 to 1.
+
+    >>> check_shares(warmup=1.5)
+    Traceback (most recent call last):
+        ...
+    ValueError: warmup must be a share from 0 to 1, got warmup=1.5
+    """
+    for name, value in shares.items():
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+            raise ValueError(f"{name} must be a share from 0 to 1, got {name}={value!r}")
+
+
+def check_rates(**rates: object) -> None:
+    """Raise unless every one is a number of at least 0."""
+    for name, value in rates.items():
+        if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
+            raise ValueError(f"{name} must be a number of at least 0, got {name}={value!r}")
+
+
+def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
+    """Raise unless the value is one of these words."""
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(choices)}, got {name}={value!r}")
+
+
 def check_shape(name: str, x: Any, *shape: int | str) -> None:
     """Raise unless `x` has this shape, in which a letter stands for any size and B may be missing."""
     shapes = (shape, shape[1:]) if shape[0] == "B" else (shape,)

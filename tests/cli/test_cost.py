@@ -77,15 +77,16 @@ def test_recipes_and_folders(tmp_path, capsys):
 
 def test_run_folders(tmp_path, capsys):
     from regard import recipes
-    from regard.train.written import to_data
+    from regard.train.recipe_data import to_data
 
     (tmp_path / "recipe.json").write_text(json.dumps(to_data(recipes.get("digits-vit"))))
     assert main(["cost", str(tmp_path), "--json"]) == 0
     by_recipe = json.loads(capsys.readouterr().out)
     (tmp_path / "model").mkdir()
-    from regard.models.parts import fields_of
+    from regard.models.files import PARTS
+    from regard.values import fields_of
 
-    model = {"model": "ViT", "config": fields_of(recipes.get("digits-vit").task.model)}
+    model = {"model": "ViT", "config": fields_of(recipes.get("digits-vit").task.model, PARTS)}
     (tmp_path / "model" / "config.json").write_text(json.dumps(model))
     assert main(["cost", str(tmp_path), "--json"]) == 0
     by_model = json.loads(capsys.readouterr().out)

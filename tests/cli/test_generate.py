@@ -10,9 +10,11 @@ import typer
 from regard.cli.export import export
 from regard.cli.generate import generate
 from regard.data.tokenizers import BytePairTokenizer, CharTokenizer, WordTokenizer
+from regard.files import seal
 from regard.layers import Rotary
 from regard.models import GPT, GPTConfig, Untied, ViT, ViTConfig, save
 from regard.pattern import Strided
+from regard.train.runs.language import LanguageRun
 
 TEXT = "But soft, what light through yonder window breaks? It is the east, and Juliet is the sun.\n"
 app = typer.Typer(pretty_exceptions_enable=False)
@@ -36,6 +38,7 @@ def write_run(folder, tokenizer, cut="windows", **fields):
     save(model, inner / "model.safetensors")
     tokenizer.save(inner)
     (inner / "task.json").write_text(json.dumps({"task": "language", "cut": cut}))
+    seal(inner)
     return model
 
 
@@ -83,11 +86,11 @@ def test_unset_tokens_are_what_fits(chars, capsys):
 
 
 def test_a_stream_that_is_interrupted_ends_its_line(chars, capsys, monkeypatch):
-    def interrupted(*_):
+    def interrupted(*_, **__):
         yield "But"
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("regard.cli.generate.texts", interrupted)
+    monkeypatch.setattr(LanguageRun, "stream", interrupted)
     with suppress(KeyboardInterrupt, typer.Abort):  # typer has its own ideas of it
         call("generate", chars, "--prompt", "But s", "--stream")
     assert capsys.readouterr().out == "But\n"
@@ -127,6 +130,7 @@ def test_runs_that_cannot_write(tmp_path):
         inner / "model.safetensors",
     )
     (inner / "task.json").write_text('{"task": "images"}')
+    seal(inner)
     with pytest.raises(ValueError, match="is a ViT, which writes no text"):
         call("generate", str(tmp_path / "vit"), "--prompt", "a")
 

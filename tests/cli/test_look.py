@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 from regard.cli.look import look
 from regard.data import load, split
 from regard.paper.pixels import png
-from tests.zoo.conftest import completion_run, draw, image_run, text_run
+from tests.train.runs.conftest import completion_run, draw, image_run, text_run
 
 __all__ = ["completion_run", "image_run", "text_run"]
 

@@ -8,8 +8,7 @@ from rich.console import Console
 from regard.cli.look import coloured
 from regard.cli.main import main
 from regard.cli.predict import show
-from regard.train import train
-from regard.zoo import open_run, predict_sentiment
+from regard.train import open_run, train
 from tests.train import small
 
 
@@ -71,7 +70,7 @@ def test_what_is_no_text(given, capsys):
 
 def test_colours_are_for_terminals(monkeypatch):
     terminal = {"force_terminal": True, "color_system": "truecolor", "width": 100, "highlight": False}
-    found = [predict_sentiment("Not one dull minute.", ZOO)]
+    found = open_run(ZOO).explain(["Not one dull minute."])
     console = Console(**terminal)
     with console.capture() as capture:
         show(found, console)
@@ -89,7 +88,7 @@ def test_colours_are_for_terminals(monkeypatch):
 
 def test_a_short_text_is_quick():
     run = open_run(ZOO)
-    predict_sentiment("Not one dull minute.", run)
+    run.explain(["Not one dull minute."])
     begin = time.perf_counter()
-    predict_sentiment("Far from the dull film I feared.", run)
+    run.explain(["Far from the dull film I feared."])
     assert time.perf_counter() - begin < 2

@@ -18,6 +18,7 @@ import torch
 from regard import zoo
 from regard.files import read_sums, remove
 from regard.train import load_run
+from regard.train.runs.opening import WEIGHTS
 from tests.hunt._trials import (
     KINDS,
     NEVER,
@@ -71,7 +72,7 @@ def _place(folder: Path, name: str) -> tuple[Path, Judge]:
         return stopped, lambda run, path: _goes_on(name, whole, run, path)
     if name == "the zoo":
         known = _answers(zoo.load("verdicts-encoder"))
-        entry = zoo.shelf.WEIGHTS / "verdicts-encoder"
+        entry = WEIGHTS / "verdicts-encoder"
         return entry, lambda run, path: _used(lambda: zoo.load(run.name, run.parent), known, path)
     model = folder / "whole texts" / "model"
     wanted = _answers(load_run(model))

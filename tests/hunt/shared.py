@@ -32,8 +32,8 @@ from regard.models import (
 )
 from regard.paper.pixels import png
 from regard.pattern import Causal, Global, Strided
-from regard.train import Run
-from regard.train.prediction import predict
+from regard.train import open_run
+from regard.train.runs.opening import WEIGHTS, make_run
 
 VARIANTS = 5  # different inputs of each job
 WORDS = ["the", "acting", "is", "not", "one", "dull", "minute", "of", "a", "wonderful", "film", "🦁"]
@@ -72,11 +72,11 @@ class World:
         about = {"mean": [0.5], "std": [0.25], "image": [1, 6, 4], "classes": ["cat", "dog", "emu"]}
         verdicts = {"task": "texts", "data": "verdicts", "classes": ["negative", "positive"], "context": 12}
         self.runs = {
-            "images": Run(folder, self.vit, {"task": "images", "data": "digits", **about}, None),
-            "texts": Run(folder, self.encoder, verdicts, words),
-            "gru": Run(folder, self.gru, verdicts, words),
-            "language": Run(folder, self.gpt, {"task": "language", "context": 96}, chars),
-            "completion": Run(folder, self.grid, {"task": "completion", "image": [6, 4]}, None),
+            "images": make_run(folder, self.vit, {"task": "images", "data": "digits", **about}, None),
+            "texts": make_run(folder, self.encoder, verdicts, words),
+            "gru": make_run(folder, self.gru, verdicts, words),
+            "language": make_run(folder, self.gpt, {"task": "language", "context": 96}, chars),
+            "completion": make_run(folder, self.grid, {"task": "completion", "image": [6, 4]}, None),
         }
         self.training = {"vit": _copy(self.vit), "encoder": _copy(self.encoder), "gpt": _copy(self.gpt)}
         self.models = [*(run.model for run in self.runs.values()), *self.training.values()]
@@ -162,7 +162,7 @@ def probing(world):
         return probe.look_images(vit, shown / 255, shown, ["cat", "dog", "emu"], labels=labels, steps=2)
 
     def text(i, run="texts"):
-        return zoo.look(world.runs[run], [world.text(i)], steps=2).texts[0]
+        return world.runs[run].look([world.text(i)], steps=2).texts[0]
 
     def hiding(i):
         shown, draw = _pictures(4, i), torch.Generator().manual_seed(i)
@@ -275,29 +275,29 @@ def keeping(world):
 
     def shipped(i):
         name = zoo.names()[i % len(zoo.names())]
-        run = zoo.open_run(f"zoo:{name}")
-        return name, type(run.model).__name__, zoo.size(zoo.shelf.WEIGHTS / name) > 0, run.as_dict()
+        run = open_run(f"zoo:{name}")
+        return name, type(run.model).__name__, zoo.size(WEIGHTS / name) > 0, run.as_dict()
 
     def judged(i):
-        found = zoo.predict_sentiment(world.text(i), world.runs[("texts", "gru")[i % 2]], steps=2)
+        (found,) = world.runs[("texts", "gru")[i % 2]].explain([world.text(i)], steps=2)
         return found.as_dict()
 
     def looked(i):
         run = ("images", "texts", "language", "completion")[i % 4]
         given = str(world.folder / f"{i}.{'png' if run in ('images', 'completion') else 'txt'}")
-        return zoo.look(world.runs[run], [given], steps=2).as_dict()
+        return world.runs[run].look([given], steps=2).as_dict()
 
     def predicted(i):
         kind = ("images", "texts", "gru")[i % 3]
         given = str(world.folder / f"{i}.png") if kind == "images" else world.text(i)
-        return [one.as_dict() for one in predict(world.runs[kind], [given])]
+        return [one.as_dict() for one in world.runs[kind].predict([given])]
 
     jobs = {
         "put": put,
         "add": add,
         "load": load,
         "open_run": shipped,
-        "predict_sentiment": judged,
+        "explain": judged,
         "look": looked,
         "predict": predicted,
     }
@@ -305,7 +305,7 @@ def keeping(world):
 
 
 def _run_folder(world):
-    from tests.zoo.conftest import write_run
+    from tests.train.runs.conftest import write_run
 
     folder = world.folder / f"run-{threading.get_ident()}"
     if not folder.exists():
@@ -355,14 +355,14 @@ def visiting(world):
         import gradio as gr
     except ImportError:
         return {}
+    from regard.studio.models import Models
     from regard.studio.rooms import dialogue, recurrence, sentiment, sharing, vision
-    from regard.studio.shelf import Shelf
 
-    shelf = Shelf({name: world.runs[name] for name in ("images", "texts", "gru", "language")})
+    models = Models({name: world.runs[name] for name in ("images", "texts", "gru", "language")})
 
     async def made(build):
         with gr.Blocks() as page:
-            build(shelf)
+            build(models)
         return {fn.fn.__name__: fn.fn for fn in page.fns.values() if fn.fn is not None}
 
     rooms = {

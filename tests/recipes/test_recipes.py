@@ -3,7 +3,7 @@ import json
 import pytest
 
 from regard import recipes
-from regard.train.written import from_data, to_data
+from regard.train.recipe_data import from_data, to_data
 
 WANTED = {
     *("digits-vit", "play-gpt", "verdicts-encoder"),

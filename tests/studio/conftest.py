@@ -13,7 +13,7 @@ import pytest
 
 from regard.data import CharTokenizer, WordTokenizer, load
 from regard.models import GPT, Encoder, EncoderConfig, GPTConfig, ViT, ViTConfig
-from tests.zoo.conftest import draw, write_run
+from tests.train.runs.conftest import draw, write_run
 
 pytest.importorskip("gradio", reason="the studio is not installed: pip install 'regard[studio]'")
 
@@ -45,13 +45,13 @@ def runs(tmp_path_factory):
     ]
 
 
-def built(build, shelf):
+def built(build, models):
     """The page of one room."""
     import gradio as gr
 
     async def make():  # inside a loop, for Gradio makes one where there is none and leaves it open
         with gr.Blocks() as page:
-            build(shelf)
+            build(models)
         return page
 
     return asyncio.run(make())

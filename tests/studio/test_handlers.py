@@ -10,18 +10,20 @@ import torch
 
 from regard import zoo
 from regard.data.fetch import VARIABLE
+from regard.models.sampling import Sampling
 from regard.paper import plot
 from regard.pattern import parse
 from regard.studio import limits, show
+from regard.studio.models import Models, gather
 from regard.studio.rooms import costs, dialogue, lessons, patterns, recurrence, sentiment, sharing, vision
-from regard.studio.shelf import Shelf, gather
 from regard.studio.sketches import sketches
-from regard.studio.writing import Manner, Told, prompt, speeds, write
-from regard.train import load_run, predict
+from regard.studio.writing import Continuation, Decoding, prompt, speeds, write
+from regard.train import load_run
+from regard.train.runs.images import ImageRun
 
 
 @pytest.fixture
-def shelf(runs):
+def models(runs):
     return gather(runs)
 
 
@@ -75,11 +77,11 @@ def test_numbers_within_limits():
             limits.real("x", bad, 0, 10)
 
 
-def test_an_empty_shelf_has_rooms_that_say_so():
+def test_without_models_there_are_rooms_that_say_so():
     from regard.studio.page import blocks
 
     async def page():  # inside a loop, for Gradio leaves one open that it makes
-        return str(blocks(Shelf({}, ("zoo:old is damaged",))).get_config_file())
+        return str(blocks(Models({}, ("zoo:old is damaged",))).get_config_file())
 
     said = asyncio.run(page())
     for name in ("digits-vit", "play-gpt", "verdicts-encoder"):
@@ -87,16 +89,16 @@ def test_an_empty_shelf_has_rooms_that_say_so():
     assert "zoo:old is damaged" in said
 
 
-def test_the_shelf(runs):
-    shelf = gather([runs[0], runs[0]])
-    assert shelf.names("images")[:2] == ["digits-vit", "digits-vit-2"]
+def test_the_models(runs):
+    models = gather([runs[0], runs[0]])
+    assert models.names(ImageRun)[:2] == ["digits-vit", "digits-vit-2"]
     with pytest.raises(ValueError, match="no model for images is called 'x'; there are"):
-        shelf.open("x", "images")
+        models.open("x", ImageRun)
     with pytest.raises(ValueError, match="holds no run"):
         gather([runs[0].parent])
 
 
-def test_curves_of_every_preset_with_attention(shelf):
+def test_curves_of_every_preset_with_attention(models):
     for name in ("gpt2", "bert-base", "vit-b16", "llama-3-8b"):
         shape = costs.swept_shape(costs.described(name, "")[0])
         out = costs.curves(costs.swept(shape, 65_536, ("causal", "windowed(256)")))
@@ -106,9 +108,9 @@ def test_curves_of_every_preset_with_attention(shelf):
         costs.swept_shape(costs.described("rnn", "")[0])
 
 
-def test_runs_are_priced_too(shelf):
-    found = costs.priced("play-gpt", "", 64, 1, costs.WAYS[0], "bfloat16", costs.own("play-gpt", shelf))
-    assert found.parameters == sum(x.numel() for x in shelf.runs["play-gpt"].model.parameters())
+def test_runs_are_priced_too(models):
+    found = costs.priced("play-gpt", "", 64, 1, costs.WAYS[0], "bfloat16", costs.own("play-gpt", models))
+    assert found.parameters == sum(x.numel() for x in models.runs["play-gpt"].model.parameters())
 
 
 def test_pictures_that_are_not_here(runs, monkeypatch, tmp_path):
@@ -132,9 +134,7 @@ def test_the_zoo_knows_what_the_sketches_are(name, least):
         pytest.skip(f"zoo:{name} is not in this checkout")
     run = zoo.load(name)
     drawn = sketches(run.description["data"])
-    with torch.no_grad():
-        found = run.model(vision.normal(run).normalise(drawn.test.images)).argmax(1)
-    names = [run.description["classes"][int(i)] for i in found]
+    names = [run.classes[int(i)] for i in run.logits(drawn.test.images).argmax(1)]
     assert sum(a == b for a, b in zip(names, drawn.classes, strict=True)) >= least
 
 
@@ -146,27 +146,28 @@ def test_pictures_are_fitted():
 
 def test_without_a_cache_the_same_is_written(runs):
     run = load_run(runs[1])
-    ids, room, _ = prompt(run, "PORTIA:", 30)
-    texts = [list(write(run.model, ids, room, Manner(temperature=0.0, cached=c), [])) for c in (True, False)]
+    asked = prompt(run, "PORTIA:", 30)
+    texts = [list(write(run, asked, Decoding(Sampling(), cached=c))) for c in (True, False)]
     assert len(texts[0]) == 30
     assert texts[0] == texts[1]
     drawn = [
-        list(write(run.model, ids, room, Manner(temperature=1.0, cached=c, seed=3), []))
+        list(write(run, asked, Decoding(run.sampling(temperature=1.0), cached=c, seed=3)))
         for c in (True, False)
     ]
     assert drawn[0] == drawn[1]
-    assert [kind for kind, rate, _ in speeds(run, ids) if rate > 0] == ["with", "without"]
+    assert [kind for kind, rate, _ in speeds(run, asked) if rate > 0] == ["with", "without"]
 
 
 def test_prompts(runs):
     run = load_run(runs[1])
-    ids, room, notice = prompt(run, "A" * 1000, 300)
+    cut = prompt(run, "A" * 1000, 300)
+    ids, room = cut.ids, cut.tokens
     assert len(ids) + room <= 320
-    assert notice == f"its positions end at 320, so {len(ids)} tokens of the prompt and {room} more fit"
-    assert prompt(run, "A🦁", 10)[2] == "1 of 2 tokens of the prompt are unknown to it"
+    assert cut.notice == f"its positions end at 320, so {len(ids)} tokens of the prompt and {room} more fit"
+    assert prompt(run, "A🦁", 10).notice == "1 of 2 tokens of the prompt are unknown"
     for text, message in (
         ("", "no tokens"),
-        ("🦁", "knows nothing"),
+        ("🦁", "all 1 tokens of the prompt are unknown to this model"),
         ("x" * 5000, "at most 4,000 characters"),
     ):
         with pytest.raises(ValueError, match=message):
@@ -175,13 +176,13 @@ def test_prompts(runs):
 
 def test_attention_of_a_long_text(runs):
     run = load_run(runs[1])
-    ids, _, _ = prompt(run, "to be or not to be. " * 15, 1)
-    tokens, picture = dialogue.attended(run, Told("play-gpt", tuple(ids), len(ids)), 1, 2)
+    ids = prompt(run, "to be or not to be. " * 15, 1).ids
+    tokens, picture = dialogue.attended(run, Continuation("play-gpt", ids, len(ids)), 1, 2)
     assert tokens.count("data-i=") == dialogue.SHOWN
     assert f"the first {len(ids) - dialogue.SHOWN} left out" in picture
     assert "layer 1, head 2" in picture
     with pytest.raises(ValueError, match="layer must be a whole number from 0 to 2"):
-        dialogue.attended(run, Told("play-gpt", tuple(ids), 1), 3, 0)
+        dialogue.attended(run, Continuation("play-gpt", ids, 1), 3, 0)
 
 
 def test_verdicts_are_remembered_by_text(runs):
@@ -194,9 +195,17 @@ def test_verdicts_are_remembered_by_text(runs):
     assert "this one has 1" in sentiment.without(run, "dull")
 
 
+def test_a_text_that_names_a_file_is_not_read_from_it(runs, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "the").write_text("the password is swordfish")
+    found = sentiment.answer(load_run(runs[2]), "the")
+    assert ">the<" in found
+    assert "swordfish" not in found
+
+
 def test_the_examples_are_judged_right_by_the_model_that_ships():
     texts, labels = zip(*sentiment.EXAMPLES, strict=True)
-    assert [found.label for found in predict(zoo.load("sentiment"), list(texts))] == list(labels)
+    assert [found.label for found in zoo.load("sentiment").predict(texts)] == list(labels)
 
 
 def test_both_orders_of_a_grid():
@@ -248,7 +257,7 @@ def last_value(html):
     return eval(last, names)
 
 
-def test_lines_to_copy_give_what_the_page_shows(shelf):
+def test_lines_to_copy_give_what_the_page_shows(models):
     for text in ("strided(5)", "~windowed(4) & causal | global(2)", "linear"):
         assert last_value(patterns.answer(text, 24)) == parse(text).pairs(24)
     for name in ("gpt2", "grid-rnn"):

@@ -14,7 +14,6 @@ from regard.models.presets import preset
 from regard.paper.pixels import png
 from regard.pattern import parse
 from regard.train import load_run
-from regard.train.prediction import predict
 
 ROOMS = ("Patterns", "Costs", "Vision", "Dialogue", "Sentiment", "Recurrence", "Lessons")
 
@@ -103,7 +102,7 @@ def test_vision(visit, runs, tmp_path):
     path.write_bytes(png(torch.randint(0, 256, (9, 8, 3), generator=torch.Generator().manual_seed(3)).byte()))
     seen.page.locator("#upload input[type=file]").set_input_files(path)
     seen.wait("vision", "own.png: 8×9 pixels")
-    assert seen.text("vision").startswith(predict(model, [str(path)])[0].label)
+    assert seen.text("vision").startswith(model.predict([str(path)])[0].label)
     seen.page.locator("#hide").click()
     seen.wait("hiding", "weakest first")
     assert "64 images" in seen.page.locator("#hiding").inner_html() or "hidden, %" in seen.text("hiding")
@@ -149,7 +148,7 @@ def test_writing_can_be_stopped(visit):
 def test_sentiment(visit, runs):
     model = load_run(runs[2])
     text = "the acting is not dull"
-    found = predict(model, [text])[0]
+    found = model.predict([text])[0]
     seen = visit()
     seen.room("Sentiment")
     seen.write("review", text)

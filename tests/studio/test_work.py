@@ -11,10 +11,11 @@ import torch
 
 from regard.studio import limits
 from regard.studio.budget import Budget
+from regard.studio.models import Models, gather
 from regard.studio.rooms import costs, dialogue, lessons, patterns, sentiment, vision
-from regard.studio.shelf import Shelf, gather
 from regard.studio.work import WORKERS, within
 from regard.train import load_run
+from regard.train.runs.texts import TextRun
 from tests.studio.conftest import built
 
 # They take minutes.
@@ -29,8 +30,8 @@ def _end_workers():
 
 
 @pytest.fixture(scope="module")
-def shelf(runs):
-    return Shelf(gather(runs).runs)
+def models(runs):
+    return Models(gather(runs).runs)
 
 
 def run(*asked, seconds=60):
@@ -64,18 +65,18 @@ def test_one_process_answers_one_question_after_another():
     assert gone(first) or again == first
 
 
-def handlers(build, shelf):
+def handlers(build, models):
     """The functions behind a room's controls, by name."""
-    return {fn.fn.__name__: fn.fn for fn in built(build, shelf).fns.values() if fn.fn is not None}
+    return {fn.fn.__name__: fn.fn for fn in built(build, models).fns.values() if fn.fn is not None}
 
 
-def test_rooms_have_their_slow_work_ended(shelf, monkeypatch):
+def test_rooms_have_their_slow_work_ended(models, monkeypatch):
     monkeypatch.setattr(limits, "SECONDS", 1)
     pid = run(os.getpid)
-    curve = handlers(costs.build, shelf)["draw"]
+    curve = handlers(costs.build, models)["draw"]
     assert "this was stopped after 1 seconds" in asyncio.run(curve("gpt2", "", 1 << 20, SLOW_CURVE))
     assert gone(pid)
-    typed = handlers(patterns.build, shelf)["typed_in"]
+    typed = handlers(patterns.build, models)["typed_in"]
     kind, out = asyncio.run(typed(patterns.TYPED, 1, 1, 24, "64k", SLOW_PICTURE))
     assert kind == patterns.TYPED
     assert "this was stopped after 1 seconds" in out
@@ -96,10 +97,10 @@ def test_a_model_looks_at_the_clock(runs):
         list(vision.hidden(asked, Budget(0).of(run)))
 
 
-def test_a_text_that_is_long_to_the_model_is_refused_at_once(shelf):
+def test_a_text_that_is_long_to_the_model_is_refused_at_once(models):
     begin = time.monotonic()
-    judge = handlers(sentiment.build, shelf)["judge"]
-    texts = [name for name in shelf.names("texts") if name.startswith("zoo:")]
+    judge = handlers(sentiment.build, models)["judge"]
+    texts = [name for name in models.names(TextRun) if name.startswith("zoo:")]
     for name in texts:
         out, past, _ = judge(name, "🦁" * 4000, ())
         assert "fault" in out
@@ -109,14 +110,14 @@ def test_a_text_that_is_long_to_the_model_is_refused_at_once(shelf):
 
 def test_writing_ends_and_says_so(runs, monkeypatch):
     monkeypatch.setattr(limits, "SECONDS", 0)
-    how = dialogue.Manner(cached=False)
-    *_, (told, notice) = dialogue.told_by(load_run(runs[1]), "m", "PORTIA:", 50, how)
+    how = dialogue.Decoding(cached=False)
+    *_, (told, notice) = dialogue.continued(load_run(runs[1]), "m", "PORTIA:", 50, how)
     assert notice == "stopped after 0 seconds, which is all that one question gets here"
     assert len(told.ids) - told.given == 1
 
 
-def test_lessons_are_computed_elsewhere_and_can_be_stopped(shelf):
-    room = handlers(lessons.build, shelf)
+def test_lessons_are_computed_elsewhere_and_can_be_stopped(models):
+    room = handlers(lessons.build, models)
 
     async def stopped():
         steps = room["work"]("why-generation-is-slow")

@@ -13,7 +13,6 @@ import torch.distributed.device_mesh
 import torch.distributed.fsdp
 import torch.utils.tensorboard
 
-import regard.train.reports
 import regard.zoo
 from tests.train import small
 

@@ -15,6 +15,7 @@ from regard.train import (
     AdamW,
     BytePairs,
     Characters,
+    Checks,
     ClassifyImages,
     ClassifyTexts,
     CompleteImages,
@@ -25,6 +26,7 @@ from regard.train import (
     Recipe,
     Words,
 )
+from regard.train.recipe_data import to_data
 
 ROOT = Path(__file__).parents[2]
 FEW = "few-verdicts"
@@ -55,12 +57,9 @@ def images(**changes: object) -> Recipe:
         batch=16,
         steps=24,
         optimizer=Muon(lr=0.01, adam=AdamW(lr=1e-3)),
-        ema=0.9,
-        validate_every=8,
-        save_every=5,
-        read_every=4,
+        checks=Checks(ema=0.9, validate_every=8, save_every=5, read_every=4),
     )
-    return replace(recipe, **changes)
+    return recipe.but(**changes)
 
 
 def language(**changes: object) -> Recipe:
@@ -75,11 +74,9 @@ def language(**changes: object) -> Recipe:
         ),
         batch=8,
         steps=12,
-        validate_every=6,
-        save_every=5,
-        read_every=4,
+        checks=Checks(validate_every=6, save_every=5, read_every=4),
     )
-    return replace(recipe, **changes)
+    return recipe.but(**changes)
 
 
 def texts(**changes: object) -> Recipe:
@@ -95,11 +92,9 @@ def texts(**changes: object) -> Recipe:
         ),
         batch=8,
         steps=12,
-        validate_every=6,
-        save_every=5,
-        read_every=4,
+        checks=Checks(validate_every=6, save_every=5, read_every=4),
     )
-    return replace(recipe, **changes)
+    return recipe.but(**changes)
 
 
 def masked(**changes: object) -> Recipe:
@@ -113,31 +108,29 @@ def masked(**changes: object) -> Recipe:
         ),
         batch=8,
         steps=12,
-        validate_every=6,
-        save_every=5,
-        read_every=4,
+        checks=Checks(validate_every=6, save_every=5, read_every=4),
     )
-    return replace(recipe, **changes)
+    return recipe.but(**changes)
 
 
 def completion(**changes: object) -> Recipe:
     task = CompleteImages(data="digits", model=GridCompletionConfig(levels=4, hidden=4, layers=1))
     recipe = images(name="small-completion", task=task, steps=12, optimizer=AdamW(), ema=None)
-    return replace(recipe, **changes)
+    return recipe.but(**changes)
 
 
 def course(**changes: object) -> Recipe:
     """The textbook's dialogue model."""
     model = CourseGPT(context=24, depth=1, width=16, heads=2, head_width=8, hidden=16)
     task = replace(words().task, model=model, tokens=Words(), sample=5)
-    return replace(words(batch=8, task=task), **changes)
+    return words(batch=8, task=task).but(**changes)
 
 
 def two_stages(**changes: object) -> Recipe:
     """Hidden words first, then classes."""
     first = masked(steps=8, optimizer=Muon(lr=0.01, adam=AdamW(lr=1e-3)), ema=0.9)
     task = replace(texts().task, model=replace(first.task.model, pool="mean", dropout=0.1), hide=0.2)
-    return replace(texts(name="small-two-stages", task=task, steps=8, before=first), **changes)
+    return texts(name="small-two-stages", task=task, steps=8, before=first).but(**changes)
 
 
 def plain(**changes: object) -> Recipe:
@@ -151,7 +144,7 @@ def changed(**changes: object) -> Recipe:
     """Images that are moved and mixed, but no dropout: several processes train what one does."""
     recipe = images(batch=24, steps=10, optimizer=AdamW(lr=3e-3), save_every=4)
     task = replace(recipe.task, model=replace(recipe.task.model, dropout=0.0))
-    return replace(recipe, task=task, **changes)
+    return recipe.but(**{"task": task} | changes)
 
 
 def muon(**changes: object) -> Recipe:
@@ -163,4 +156,14 @@ def words(**changes: object) -> Recipe:
     """Padded dialogues, whose parts hold different numbers of targets."""
     recipe = language(batch=24, steps=6, save_every=3)
     task = replace(recipe.task, cut="dialogues", validation=0.02)
-    return replace(replace(recipe, task=task), **changes)
+    return recipe.but(**{"task": task} | changes)
+
+
+def as_of_old(recipe: Recipe) -> dict[str, object]:
+    """A recipe as data in the form of earlier versions: every field at the top."""
+
+    def flat(data: dict) -> dict[str, object]:
+        parts = {**data.pop("execution"), **data.pop("checks")}
+        return {**parts, **data, "before": None if data["before"] is None else flat(data["before"])}
+
+    return flat(to_data(recipe))

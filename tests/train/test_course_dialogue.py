@@ -8,7 +8,18 @@ import torch
 from regard.course import DialogueGPT, DialogueLoss, MyTokenizer
 from regard.data import load
 from regard.models import GPT
-from regard.train import AdamW, Characters, CourseGPT, Language, Recipe, Words, evaluate, load_run, train
+from regard.train import (
+    AdamW,
+    Characters,
+    Checks,
+    CourseGPT,
+    Execution,
+    Language,
+    Recipe,
+    Words,
+    load_run,
+    train,
+)
 from regard.train.task import Setting
 from tests.train import small
 
@@ -29,10 +40,10 @@ def dialogue(**changes: object) -> Recipe:
         ),
         batch=8,
         steps=6,
-        compile="none",
-        validate_every=3,
+        execution=Execution(compile="none"),
+        checks=Checks(validate_every=3),
     )
-    return replace(recipe, **changes)
+    return recipe.but(**changes)
 
 
 def test_examples_are_the_courses_and_the_loss_too():
@@ -53,7 +64,7 @@ def test_held_out_dialogues_are_scored_as_those_of_every_language_model(tmp_path
     best = train(dialogue(), tmp_path, quiet=True).scores["perplexity"]
     run = load_run(tmp_path)
     assert isinstance(run.model, GPT)
-    assert evaluate(tmp_path)["perplexity"] == pytest.approx(best, rel=1e-4)
+    assert load_run(tmp_path).evaluate()["perplexity"] == pytest.approx(best, rel=1e-4)
     plain = small.words().task
     model = replace(plain.model, context=24)
     task = replace(plain, model=model, tokens=Words(), validation=0.05).build(Setting(CPU, 0))

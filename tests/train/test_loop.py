@@ -11,7 +11,7 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from regard.data.draws import generator
-from regard.train import Stopped, evaluate, list_runs, load_run, loop, predict, train
+from regard.train import Stopped, list_runs, load_run, loop, train
 from regard.train.curves import draw_curves
 from regard.train.ema import share_kept
 from regard.train.loop import Training
@@ -77,9 +77,9 @@ def test_what_a_run_leaves(tmp_path, capsys, monkeypatch):
     assert set(result.seconds) == {"setup", "training", "validation"}
     (entry,) = list_runs(tmp_path)
     assert (entry.state, entry.steps, entry.validation) == ("finished", 8, result.scores)
-    scores = evaluate(tmp_path, device="cpu")
+    scores = load_run(tmp_path).evaluate()
     assert scores == pytest.approx(result.scores)
-    evaluate(tmp_path, device="cpu", test=True)
+    load_run(tmp_path).evaluate(test=True)
     assert list_runs(tmp_path)[0].test["accuracy"] > 0
 
 
@@ -197,16 +197,16 @@ def test_images_are_predicted(tmp_path):
     Image.new("L", (8, 8), 100).save(right)
     Image.new("RGB", (30, 20), "red").save(large)
     Image.new("RGBA", (8, 8), (0, 0, 0, 0)).save(clear)
-    found = predict(run, [str(right), str(large), str(clear)])
+    found = run.predict([str(right), str(large), str(clear)])
     assert found[0].notice is None
     assert "30×20 pixels" in found[1].notice
     assert "clear.png" in found[2].notice
     assert sum(found[0].probabilities.values()) == pytest.approx(1, abs=1e-5)
     right.write_bytes(b"no picture at all")
     with pytest.raises(ValueError, match="is no image that can be read"):
-        predict(run, [str(right)])
+        run.predict([str(right)])
     with pytest.raises(ValueError, match=r"nowhere\.png cannot be read"):
-        predict(run, ["nowhere.png"])
+        run.predict(["nowhere.png"])
 
 
 @pytest.mark.parametrize("staged", [False, True])

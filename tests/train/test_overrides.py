@@ -5,7 +5,8 @@ import pytest
 from regard.layers import Rotary
 from regard.pattern import Causal, Strided
 from regard.train import AdamW, Cosine, Linear, Muon, override
-from regard.train.written import from_data, to_data
+from regard.train.overrides import names_of
+from regard.train.recipe_data import from_data, to_data
 from tests.train import small
 
 
@@ -21,9 +22,11 @@ from tests.train import small
         ("optimizer.lr=1e-2", "optimizer.lr", 0.01),
         ("optimizer=Muon(lr=0.5)", "optimizer", Muon(lr=0.5)),
         ("schedule=Linear", "schedule", Linear()),
-        ("ema=none", "ema", None),
-        ("ema=0.5", "ema", 0.5),
-        ("tf32=true", "tf32", True),
+        ("ema=none", "checks.ema", None),
+        ("ema=0.5", "checks.ema", 0.5),
+        ("tf32=true", "execution.tf32", True),
+        ("checks.keep=3", "checks.keep", 3),
+        ("execution=Execution(clip=2.0)", "execution.clip", 2.0),
         ("prompt=a = b", "task.prompt", "a = b"),
         ("schedule.warmup=0", "schedule.warmup", 0.0),
     ],
@@ -81,7 +84,25 @@ def test_an_open_vocabulary_was_written_as_1():
 
 
 def test_a_recipe_of_other_parts_cannot_be_read():
-    with pytest.raises(ValueError, match="no part is called 'Evil'"):
+    with pytest.raises(ValueError, match=r"a part must be one of .* got 'Evil'"):
         from_data({"part": "Evil"})
     with pytest.raises(ValueError, match="AdamW has no field speed"):
         from_data({"part": "AdamW", "speed": 3})
+    with pytest.raises(ValueError, match="a recipe is needed, got a AdamW"):
+        from_data({"part": "AdamW"})
+
+
+def test_a_recipe_whose_fields_all_stand_at_the_top_is_read_as_one_in_parts():
+    """So earlier versions wrote them, first stages too."""
+    recipe = small.two_stages(keep=5, clip=None, overfit=3)
+
+    old = small.as_of_old(recipe)
+    assert {"ema", "keep", "clip", "overfit"} < set(old)
+    assert len(old) == 24
+    assert from_data(old) == recipe
+    del old["read_every"]  # a field that a still earlier version did not have
+    assert from_data(old) == recipe.but(read_every=20)
+
+
+def test_a_recipe_has_at_most_a_dozen_fields():
+    assert len(names_of(small.images())) <= 12

@@ -9,7 +9,7 @@ from regard.cli.main import main
 from regard.data import Reviews
 from regard.data.sets import EMBEDDED
 from regard.files import unfinished, write
-from regard.train import AdamW, Stopped, environment, evaluate, read_recipe, train
+from regard.train import AdamW, Stopped, environment, folder, load_run, read_recipe, saving, start, train
 from regard.train.lock import held
 from regard.train.steps import Step
 from tests.train import small
@@ -44,6 +44,20 @@ def test_stopped_in_this_process(step, tmp_path, monkeypatch):
     stopped_after(step, monkeypatch, recipe, stopped)
     train(recipe, stopped, quiet=True, device="cpu", resume=True)
     assert_same_run(whole, stopped)
+
+
+def test_a_run_of_an_earlier_version_goes_on(tmp_path, monkeypatch):
+    """Its recipe.json, its history and its checkpoints hold the recipe with every field at the top."""
+    recipe, whole, stopped = small.images(steps=12), tmp_path / "whole", tmp_path / "stopped"
+    train(recipe, whole, quiet=True, device="cpu")
+    with monkeypatch.context() as patch:
+        for module in (folder, saving, start):
+            patch.setattr(module, "to_data", small.as_of_old)
+        stopped_after(7, monkeypatch, recipe, stopped)
+    assert "save_every" in json.loads((stopped / "recipe.json").read_text())
+    train(recipe, stopped, quiet=True, device="cpu", resume=True)
+    assert_same_run(whole, stopped)
+    assert "save_every" not in json.loads((stopped / "recipe.json").read_text())
 
 
 def test_another_seed_is_another_run(tmp_path):
@@ -104,7 +118,7 @@ def test_what_may_change_while_a_run_goes_on(tmp_path, capsys):
     out = capsys.readouterr().out
     assert "steps is 16 from here on, before it was 8: what is trained stays, and the learning rate" in out
     assert "keep is 1 from here on, before it was 2" in out
-    assert (read_recipe(tmp_path).steps, read_recipe(tmp_path).save_every) == (16, 3)
+    assert (read_recipe(tmp_path).steps, read_recipe(tmp_path).checks.save_every) == (16, 3)
     rows = [row for row in record(tmp_path) if row["kind"] == "train"]
     assert [row["step"] for row in rows] == list(range(1, 17))
     recipe = small.images()
@@ -158,7 +172,7 @@ def test_a_recipe_that_was_edited_by_hand(when, tmp_path, monkeypatch):
         train(read_recipe(tmp_path), tmp_path, quiet=True, device="cpu", resume=True)
     if when == "with a checkpoint":
         with pytest.raises(ValueError, match=r"recipe\.json was changed since"):
-            evaluate(tmp_path, device="cpu")
+            load_run(tmp_path).evaluate()
     path.write_text(json.dumps(json.loads(text)))  # other spaces are no change
     train(read_recipe(tmp_path), tmp_path, quiet=True, device="cpu", resume=True)
 

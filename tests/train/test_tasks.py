@@ -18,13 +18,11 @@ from regard.train import (
     CourseViT,
     MaskedText,
     Words,
-    evaluate,
     load_run,
-    predict,
     train,
 )
 from regard.train.task import Setting
-from regard.train.tasks.text_classes import readable
+from regard.train.tasks.rows import readable
 from regard.train.tasks.text_models import fitted
 from regard.train.tasks.windows import Windows, consecutive
 from tests.train import small
@@ -90,14 +88,14 @@ def test_texts_and_what_predicting_them_says(tmp_path):
     )
     train(small.texts(task=task, steps=4), tmp_path, quiet=True, device="cpu")
     run = load_run(tmp_path)
-    short, long = predict(run, ["not <b>one</b> dull minute", "far from good " * 20])
+    short, long = run.predict(["not <b>one</b> dull minute", "far from good " * 20])
     assert short.notice is None
     assert "windows of at most 15 tokens" in long.notice
     assert short.label in ("negative", "positive")
     for empty in ("", "  ", "<br/>"):
         with pytest.raises(ValueError, match="must hold something to read"):
-            predict(run, [empty])
-    assert evaluate(tmp_path, device="cpu") == pytest.approx(run.description["scores"], abs=1e-5)
+            run.predict([empty])
+    assert load_run(tmp_path).evaluate() == pytest.approx(run.description["scores"], abs=1e-5)
 
 
 def test_hidden_tokens_and_going_on_from_them(tmp_path):
@@ -124,9 +122,9 @@ def test_hidden_tokens_and_going_on_from_them(tmp_path):
     assert load_run(tmp_path).model.config.vocab == begun.config.vocab == task.mask + 1
     assert result.steps == 3
     with pytest.raises(ValueError, match="is a pretraining"):
-        evaluate(tmp_path / "before", device="cpu")
+        load_run(tmp_path / "before").evaluate()
     with pytest.raises(ValueError, match="this model is for masked"):
-        predict(load_run(tmp_path / "before"), ["x"])
+        load_run(tmp_path / "before").predict(["x"])
 
 
 def test_completion_and_the_course_model(tmp_path):
@@ -138,7 +136,7 @@ def test_completion_and_the_course_model(tmp_path):
     train(small.images(task=task, optimizer=AdamW(), steps=3), tmp_path / "course", quiet=True, device="cpu")
     run = load_run(tmp_path / "course")
     assert type(run.model).__name__ == "ViT"
-    assert evaluate(tmp_path / "course", device="cpu") == pytest.approx(run.description["scores"], abs=1e-4)
+    assert load_run(tmp_path / "course").evaluate() == pytest.approx(run.description["scores"], abs=1e-4)
 
 
 def test_tokens_read_as_unknown_and_rare_words_that_count_as_unknown():

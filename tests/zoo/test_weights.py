@@ -10,9 +10,9 @@ import pytest
 import torch
 
 from regard import data, recipes, zoo
-from regard.train import predict
+from regard.train.runs.images import ImageRun
+from regard.train.runs.opening import WEIGHTS
 from regard.train.task import Setting
-from regard.zoo.shelf import WEIGHTS
 
 ROOT = Path(__file__).parents[2]
 EMBEDDED = ("digits", "play", "verdicts")
@@ -56,20 +56,14 @@ def test_its_score_is_reproduced_on_a_sample(name, tmp_path):
     if folder is None and source not in EMBEDDED:
         pytest.skip(f"{source} is not here")
     test = data.load(source, folder=folder).test
-    sample = SAMPLE if entry.description["task"] == "images" else SAMPLE // 4  # texts are read one by one
+    sample = SAMPLE if isinstance(entry, ImageRun) else SAMPLE // 4  # texts are read one by one
     pick = torch.randperm(len(test), generator=torch.Generator().manual_seed(0))[:sample]
     part = test.take(pick)
-    if entry.description["task"] == "images":
-        normal = data.Augment(
-            classes=len(entry.description["classes"]),
-            mean=tuple(entry.description["mean"]),
-            std=tuple(entry.description["std"]),
-        )
-        with torch.no_grad():
-            found = entry.model(normal.normalise(part.images)).argmax(1)
+    if isinstance(entry, ImageRun):
+        found = entry.logits(part.images).argmax(1)
     else:
         classes = entry.description["classes"]
-        found = torch.tensor([classes.index(one.label) for one in predict(entry, list(part.texts))])
+        found = torch.tensor([classes.index(one.label) for one in entry.predict(list(part.texts))])
     right = float((found == part.labels).float().mean())
     # Four standard errors of a sample of this size, and half a point for the smaller weights.
     assert abs(right - score) < 4 * (score * (1 - score) / len(pick)) ** 0.5 + 0.005

@@ -42,14 +42,16 @@ def evaluate(
     """
     if report is not None and report.suffix not in KINDS:
         raise ValueError(f"--report must end in {' or '.join(KINDS)}, got {report}")
-    part = "test" if test else "validation"
-    found: Report | None = None
-    if report is None and not run.startswith("zoo:"):
-        from regard.train import evaluate as score
+    from regard.train import open_run
+    from regard.train.switches import chosen_device
 
-        scores = score(run, test=test, data_dir=data_dir, device=device)
+    part = "test" if test else "validation"
+    opened = open_run(run, device=chosen_device(device))
+    found: Report | None = None
+    if report is None and opened.recipe is not None:
+        scores = opened.evaluate(test=test, data_dir=data_dir)
     else:
-        found = reported(run, test, data_dir, device)
+        found = opened.report(test=test, data_dir=data_dir)
         scores = found.scores
     if report is not None and found is not None:
         write(found, report)
@@ -66,17 +68,6 @@ def evaluate(
         print(f"  {'negation pairs':20}{whole.sentences:.4f} of sentences, {whole.pairs:.4f} with both right")
     if report is not None:
         print(f"Open {report}")
-
-
-def reported(run: str, test: bool, data_dir: Path | None, device: str | None) -> Report:
-    """The report on a run or a model of the zoo, on the device that training would take."""
-    from regard import zoo
-    from regard.train.reports import report
-    from regard.train.switches import chosen_device
-
-    opened = zoo.open_run(run)
-    opened.model.to(chosen_device(device))
-    return report(opened, test=test, data_dir=data_dir)
 
 
 def write(found: Report, path: Path) -> None:

@@ -25,8 +25,8 @@ def export(
     """
     if to not in FORMS:
         raise ValueError(f"--to must be one of {', '.join(FORMS)}, got {to!r}")
+    from regard.train import open_run
     from regard.train.export import export_huggingface
-    from regard.zoo import open_run
 
     found = open_run(run)
     written = export_huggingface(found, folder)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from regard.probe import Section
-    from regard.zoo import Look
+    from regard.train import Look
 
 Out = Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Where look.html and the PNG files go.")]
 Labels = Annotated[
@@ -45,10 +45,10 @@ def look(
 
     Example: regard look zoo:vit-cifar10 cat.png --labels cat
     """
-    from regard import zoo
+    from regard.train import open_run
 
     names = None if labels is None else [label.strip() for label in labels.split(",")]
-    found = zoo.look(zoo.open_run(run), inputs or [], labels=names, data_dir=data_dir)
+    found = open_run(run).look(inputs or [], labels=names, data_dir=data_dir)
     files = write(found, run, out)
     if as_json:
         print_json(found.as_dict() | {"files": [str(file) for file in files]})

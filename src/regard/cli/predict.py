@@ -39,16 +39,10 @@ def predict(
 
     Example: regard predict zoo:verdicts-encoder "Not one dull minute."
     """
-    from regard.zoo import open_run, predict_sentiment
+    from regard.train import open_run
 
     opened = open_run(run)
-    found: list[Prediction]
-    if opened.description["task"] == "texts":
-        found = [*(predict_sentiment(one, opened) for one in inputs)]
-    else:
-        from regard.train import predict as ask
-
-        found = ask(opened, inputs)
+    found = opened.explain(inputs)
     if html is not None:
         write(html, run, opened, found)
     if as_json:
@@ -62,7 +56,7 @@ def predict(
 def show(found: list[Prediction], console: Console) -> None:
     """Label, probability and the coloured text; of an image the first two."""
     from regard.probe import text_terminal
-    from regard.zoo import TextPrediction
+    from regard.train import TextPrediction
 
     for i, one in enumerate(found):
         notice = f"  ({one.notice})" if one.notice else ""
@@ -77,11 +71,12 @@ def show(found: list[Prediction], console: Console) -> None:
 
 
 def write(path: Path, run: str, opened: Run, found: list[Prediction]) -> None:
-    """The page."""
-    from regard import probe, zoo
+    """The page with heat maps of every input."""
+    from regard import probe
+    from regard.train import Look, TextPrediction
 
-    texts = [one.look for one in found if isinstance(one, zoo.TextPrediction)]
-    look = zoo.Look("texts", texts=tuple(texts)) if texts else zoo.look(opened, [one.input for one in found])
+    texts = [one.look for one in found if isinstance(one, TextPrediction)]
+    look = Look("texts", texts=tuple(texts)) if texts else opened.look([one.input for one in found])
     if len(texts) > 1:
         notices = [f"Text {i}: {one.notice}" for i, one in enumerate(found, start=1) if one.notice]
     else:

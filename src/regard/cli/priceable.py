@@ -11,10 +11,9 @@ import torch
 
 from regard.errors import did_you_mean
 from regard.models import GridCompletionConfig
-from regard.models.files import MODELS
+from regard.models.files import MODELS, build_config
 from regard.models.huggingface_config import read_config
 from regard.models.huggingface_shapes import DecoderShape
-from regard.models.parts import build
 from regard.models.presets import PRESETS, preset
 from regard.pattern import parse
 
@@ -58,8 +57,7 @@ def from_path(path: Path) -> tuple[object, str]:
 
         return from_recipe(read_recipe(path.parent), f"the recipe of {path.parent}")
     if data.get("model") in MODELS:
-        kind = MODELS[data["model"]][0]
-        return build(kind, data.get("config", {})), f"{data['model']} of {path.parent}"
+        return build_config(data)[0], f"{data['model']} of {path.parent}"
     return read_config(data, str(path))
 
 

@@ -75,7 +75,7 @@ def train(  # noqa: PLR0913, PLR0917 - each is one option
     if backbone is not None:
         value = on_backbone(value, backbone)
     if overfit is not None:
-        value = replace(value, overfit=overfit)
+        value = value.but(overfit=overfit)
     folder = Path("runs") / value.name if out is None else out
     how: bool | str = "auto" if resume_auto else resume
     result = run(value, folder, device=device, resume=how, origin=origin, data_dir=data_dir, quiet=as_json)

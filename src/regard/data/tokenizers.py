@@ -1,4 +1,4 @@
-"""Text into numbers and back: by words, by characters, or by frequent pairs of bytes."""
+"""Text into numbers and back: by words, by characters, by frequent pairs of bytes, or as a BERT does."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ class Tokenizer(ABC):
     start: int | None = START
     pad: int | None = PAD
     unk: int | None = UNK
+    end: int | None = None  # closes every text that is encoded, where there is one
 
     @property
     @abstractmethod
@@ -186,7 +187,7 @@ class BytePairTokenizer(Tokenizer):
     """
 
     kind = "byte-pair"
-    unk = None
+    unk: int | None = None
     LEAST = 2 + 256  # the special tokens and the bytes
     TOGETHER = 2_000  # texts encoded in one go: enough for all cores, few enough for their offsets to fit
 
@@ -251,8 +252,67 @@ class BytePairTokenizer(Tokenizer):
             raise ValueError(str(error)) from error
 
 
+class WordPieceTokenizer(BytePairTokenizer):
+    """A BERT's own tokenizer, with the ids of its start, padding, unknown and end."""
+
+    kind = "borrowed"  # as it stands in files
+    end: int
+
+    def __init__(self, library: Any, specials: dict[str, int]) -> None:
+        super().__init__(library)
+        self.start, self.pad = specials["start"], specials["pad"]
+        self.unk, self.end = specials["unk"], specials["end"]
+
+    @classmethod
+    def read(cls, folder: Path) -> WordPieceTokenizer:
+        """The WordPiece tokenizer of a BERT folder, without the template that it puts around texts."""
+        source = folder / "tokenizer.json"
+        if not source.exists() and (folder / "vocab.txt").exists():
+            source = folder / "vocab.txt"
+        try:
+            state = json.loads(
+                _words_as_json(source) if source.suffix == ".txt" else source.read_text("utf-8")
+            )
+            for part in ("post_processor", "truncation", "padding"):
+                state[part] = None
+            library = need("tokenizers", "text").Tokenizer.from_str(json.dumps(state))
+        except (OSError, ValueError, KeyError) as error:
+            raise ValueError(f"{source} cannot be read: {error}") from error
+        named = {"start": "[CLS]", "pad": "[PAD]", "unk": "[UNK]", "end": "[SEP]"}
+        ids = {name: library.token_to_id(token) for name, token in named.items()}
+        if missing := [named[name] for name, found in ids.items() if found is None]:
+            raise ValueError(f"{source} is no BERT's: it has no {', '.join(missing)}")
+        return cls(library, ids)
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of a text, closed by the end token."""
+        return [*super().encode(text), self.end]
+
+    def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
+        """The ids of many texts, on all cores."""
+        return [[*ids, self.end] for ids in super().encode_batch(texts)]
+
+    def _state(self) -> dict[str, Any]:
+        specials = {"start": self.start, "pad": self.pad, "unk": self.unk, "end": self.end}
+        return {**super()._state(), "specials": specials}
+
+    @classmethod
+    def _from_state(cls, state: dict[str, Any]) -> WordPieceTokenizer:
+        library = BytePairTokenizer._from_state(state).library
+        return cls(library, {name: int(state["specials"][name]) for name in ("start", "pad", "unk", "end")})
+
+
+def _words_as_json(path: Path) -> str:
+    """A tokenizer in BERT's first form: one word a line, and in a file beside it whether capitals matter."""
+    settings = path.with_name("tokenizer_config.json")
+    found = json.loads(settings.read_text("utf-8")) if settings.exists() else {}
+    words = {word: i for i, word in enumerate(path.read_text("utf-8").splitlines())}
+    kind = need("tokenizers.implementations", "text").BertWordPieceTokenizer
+    return kind(words, lowercase=found.get("do_lower_case", True)).to_str()
+
+
 KINDS: dict[str, type[Tokenizer]] = {
-    kind.kind: kind for kind in (WordTokenizer, CharTokenizer, BytePairTokenizer)
+    kind.kind: kind for kind in (WordTokenizer, CharTokenizer, BytePairTokenizer, WordPieceTokenizer)
 }
 
 

@@ -62,7 +62,7 @@ class Recorded:
         decoder = self.decoder
         decoder.together = None
         logits = decoder.step()
-        plain = self.noise is None and not self.how.banned
+        plain = self.noise is None and not self.how.ban
         if isinstance(decoder, FusedDecoder) and not decoder.many and plain:
             self._settle(decoder)
             return

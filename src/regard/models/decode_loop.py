@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import torch
@@ -14,7 +15,7 @@ from regard.layers import Learned
 from regard.models.decode import Decoder
 from regard.models.decode_prepacked import PrepackedDecoder, no_prepacking
 from regard.models.decode_store import DECODERS, GROWS_BY, Request
-from regard.models.sampling import Sampling, noise_like, race
+from regard.models.sampling import Sampling
 from regard.models.trunk import check_tokens
 
 if TYPE_CHECKING:  # `GPT.generate` is the door to this file, which knows a model as its argument alone
@@ -61,7 +62,6 @@ def run(
     count: int,
     *,
     how: Sampling,
-    stop: tuple[int, ...],
     segments: Tensor | None,
     generator: torch.Generator | None,
     impl: str,
@@ -70,8 +70,9 @@ def run(
     if count == 0:
         return iter(())
     device = prompts[0].device
-    stops = torch.tensor(stop, dtype=torch.long, device=device)
-    request = Request(model, prompts, count, how, stops, segments, generator)
+    stops = torch.tensor(how.stop, dtype=torch.long, device=device)
+    # A graph that is recorded serves any stops, so they are no part of how it samples.
+    request = Request(model, prompts, count, replace(how, stop=()), stops, segments, generator)
     return _in_own_dtype(_steps(request, impl), device.type)
 
 
@@ -173,8 +174,7 @@ def grow(model: GPT, decoder: Decoder, needed: int) -> Decoder:
 def _next(
     logits: Tensor, last: Tensor, ended: Tensor, how: Sampling, generator: torch.Generator | None
 ) -> Tensor:
-    noise = None if how.greedy else noise_like(logits, generator)
-    return torch.where(ended, last, race(logits, how, noise).to(last.dtype))
+    return torch.where(ended, last, how.pick(logits, generator).to(last.dtype))
 
 
 def check_prompts(

@@ -11,19 +11,35 @@ from torch import Tensor, nn
 
 from regard.errors import need
 from regard.files import check, write
+from regard.layers import (
+    Alibi,
+    CourseBlock,
+    Gelu,
+    LayerNorm,
+    Learned,
+    Natural,
+    PostNorm,
+    PreNorm,
+    RMSNorm,
+    Rotary,
+    Scaled,
+    Sinusoidal,
+    SwiGLU,
+)
 from regard.models.bert_gru import BERTGRUConfig, BERTGRUSentiment
 from regard.models.completion import GridCompletion, GridCompletionConfig
 from regard.models.convnet import ConvNet, ConvNetConfig
 from regard.models.encoder import Encoder, EncoderConfig
-from regard.models.gpt import GPT, GPTConfig
+from regard.models.gpt import GPT, GPTConfig, Tied, Untied
 from regard.models.grid import GridRNN, GridRNNConfig
 from regard.models.gru import GRUClassifier, GRUConfig
 from regard.models.mlp import MLP, MLPConfig
-from regard.models.parts import build, fields_of
 from regard.models.vit import ViT, ViTConfig
 from regard.models.weights import place
+from regard.values import Json, build, fields_of
 
-MODELS: dict[str, tuple[Any, Any]] = {
+Config = Any  # a frozen dataclass, each model's own
+MODELS: dict[str, tuple[Config, type[nn.Module]]] = {
     "GPT": (GPTConfig, GPT),
     "ViT": (ViTConfig, ViT),
     "Encoder": (EncoderConfig, Encoder),
@@ -34,6 +50,34 @@ MODELS: dict[str, tuple[Any, Any]] = {
     "GRUClassifier": (GRUConfig, GRUClassifier),
     "BERTGRUSentiment": (BERTGRUConfig, BERTGRUSentiment),
 }
+# What a config may hold; an Encoder's is part of another model's.
+PARTS: dict[str, type] = {
+    kind.__name__: kind
+    for kind in (
+        *(PreNorm, PostNorm, CourseBlock, LayerNorm, RMSNorm, Gelu, SwiGLU, Tied, Untied),
+        *(Natural, Scaled, Sinusoidal, Learned, Rotary, Alibi, EncoderConfig),
+    )
+}
+
+
+def architecture(model: nn.Module) -> Json:
+    """A model's class and config as plain data, from which `build_config` makes the config again."""
+    kind = type(model).__name__
+    if kind not in MODELS or type(model) is not MODELS[kind][1]:
+        raise ValueError(f"model must be one of {', '.join(MODELS)}, got {kind}")
+    return {"model": kind, "config": fields_of(model.config, PARTS)}
+
+
+def build_config(data: Json) -> tuple[Config, type[nn.Module]]:
+    """The config that plain data describe and the class of its model.
+
+    >>> build_config({"model": "MLP", "config": {"image": [2, 3], "classes": 4}})[0]
+    MLPConfig(image=(2, 3), classes=4, channels=1, widths=(144, 144))
+    """
+    if data.get("model") not in MODELS:
+        raise ValueError(f"model must be one of {', '.join(MODELS)}, got {data.get('model')!r}")
+    config, kind = MODELS[data["model"]]
+    return build(config, data.get("config", {}), PARTS), kind
 
 
 def save(model: nn.Module, path: str | Path) -> None:
@@ -46,10 +90,7 @@ def save(model: nn.Module, path: str | Path) -> None:
     ...     load(f"{folder}/small.safetensors").config == model.config
     True
     """
-    kind = type(model).__name__
-    if kind not in MODELS or type(model) is not MODELS[kind][1]:
-        raise ValueError(f"model must be one of {', '.join(MODELS)}, got {kind}")
-    header = json.dumps({"model": kind, "config": fields_of(model.config)})
+    header = json.dumps(architecture(model))
     weights = {name: weight.detach().cpu().contiguous() for name, weight in model.state_dict().items()}
     write_tensors(weights, Path(path), {"regard": header})
 
@@ -62,7 +103,7 @@ def load(path: str | Path, into: nn.Module | None = None) -> Any:
     """
     check(Path(path))
     weights, metadata = read_tensors(Path(path))
-    kind, config = _header(metadata.get("regard"), path)
+    config, kind = _header(metadata.get("regard"), path)
     if into is not None:
         if type(into) is not kind or into.config != config:
             mine = f"{type(into).__name__} of {getattr(into, 'config', None)}"
@@ -77,14 +118,12 @@ def load(path: str | Path, into: nn.Module | None = None) -> Any:
     return model.eval()
 
 
-def _header(text: str | None, path: str | Path) -> tuple[Any, Any]:
+def _header(text: str | None, path: str | Path) -> tuple[Config, type[nn.Module]]:
     if text is None:
         raise ValueError(f"{path} has no config of ours; is it from another library? see from_huggingface")
     try:
-        header = json.loads(text)
-        config_kind, kind = MODELS[header["model"]]
-        return kind, build(config_kind, header["config"])
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        return build_config(json.loads(text))
+    except (ValueError, TypeError, AttributeError) as error:
         raise ValueError(f"{path} has a config that cannot be read: {error}") from error
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TypeVar
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar, Unpack
 
 import torch
 from torch import Tensor, nn
@@ -25,7 +25,7 @@ from regard.layers.shapes import (
 )
 from regard.layers.stack import causal, check_pattern
 from regard.models.decode_loop import IMPLS, Prompts, check_prompts, choose, no_graph, run
-from regard.models.sampling import Sampling, banned, known
+from regard.models.sampling import Sampling, SamplingOptions
 from regard.models.trunk import Trunk, WithTrunk, WithVocab, check_part, check_tokens
 from regard.pattern import Causal, Pattern
 
@@ -164,23 +164,21 @@ class GPT(Trunk):
         """How `generate` decodes a batch of this size unless told, and why."""
         return choose(self, batch)
 
-    def stream(  # noqa: PLR0913 - each is one choice of the user
+    def stream(
         self,
         tokens: Prompts,
         *,
         max_new_tokens: int,
-        temperature: float = 0.0,
-        top_k: int | None = None,
-        top_p: float | None = None,
-        stop: int | Collection[int] = (),
-        ban: int | Collection[int] = (),
+        sampling: Sampling = Sampling(),  # noqa: B008 - a frozen value
         segments: Tensor | None = None,
         generator: torch.Generator | None = None,
         impl: str = "auto",
+        **options: Unpack[SamplingOptions],
     ) -> Iterator[Tensor]:
         """Yield the next token of every row (B,), again and again; a row that stopped repeats its stop."""
         prompts = check_prompts(self.config, tokens, max_new_tokens, segments)
-        how = Sampling(temperature, top_k, top_p, banned(ban, self.config.vocab_size))
+        how = replace(sampling, **options)
+        how.check(self.config.vocab_size)
         if impl not in ("auto", *IMPLS):
             raise ValueError(f"impl must be auto, {', '.join(IMPLS)}, got {impl=}")
         if impl == "graph" and (why := no_graph(self)) is not None:
@@ -190,27 +188,26 @@ class GPT(Trunk):
             prompts,
             max_new_tokens,
             how=how,
-            stop=known("stop", stop, self.config.vocab_size),
             segments=segments,
             generator=generator,
             impl=impl,
         )
 
-    def generate(  # noqa: PLR0913 - each is one choice of the user
+    def generate(
         self,
         tokens: Rows,
         *,
         max_new_tokens: int,
-        temperature: float = 0.0,
-        top_k: int | None = None,
-        top_p: float | None = None,
-        stop: int | Collection[int] = (),
-        ban: int | Collection[int] = (),
+        sampling: Sampling = Sampling(),  # noqa: B008 - a frozen value
         segments: Tensor | None = None,
         generator: torch.Generator | None = None,
         impl: str = "auto",
+        **options: Unpack[SamplingOptions],
     ) -> Rows:
         """The tokens (B,T) continued by up to `max_new_tokens`; temperature 0 takes the likeliest.
+
+        How tokens are chosen is one `Sampling`, or its fields as keywords: `temperature`, `top_k`, `top_p`,
+        `stop`, `ban`.
 
         Prompts of unequal length come as a list of (T,), each continued as if it were alone, and so do the
         results. Or they are padded on the left, with segments −1 there; then positions count the padding,
@@ -229,14 +226,11 @@ class GPT(Trunk):
             self.stream(
                 tokens,
                 max_new_tokens=max_new_tokens,
-                temperature=temperature,
-                top_k=top_k,
-                top_p=top_p,
-                stop=stop,
-                ban=ban,
+                sampling=sampling,
                 segments=segments,
                 generator=generator,
                 impl=impl,
+                **options,
             )
         )
         if isinstance(tokens, Tensor):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import TypedDict
 
 import torch
 from torch import Tensor
@@ -11,12 +12,27 @@ from torch import Tensor
 from regard.errors import check_int
 
 COLDEST = torch.finfo(torch.float32).tiny  # a smaller temperature would be 0 to a float32
+Ids = int | Collection[int]
+
+
+class SamplingOptions(TypedDict, total=False):
+    """The fields of `Sampling` as keywords."""
+
+    temperature: float
+    top_k: int | None
+    top_p: float | None
+    stop: Ids
+    ban: Ids
 
 
 @dataclass(frozen=True)
 class Sampling:
-    """How a token is chosen: temperature 0 takes the likeliest, `banned` ones are never taken.
+    """How a token is chosen: temperature 0 takes the likeliest, one in `ban` never comes, `stop` ends a row.
 
+    `top_k` draws from so many likeliest, `top_p` from the fewest that make up that share.
+
+    >>> Sampling(temperature=0.5, ban=[3, 1, 3])
+    Sampling(temperature=0.5, top_k=None, top_p=None, stop=(), ban=(1, 3))
     >>> Sampling(temperature=1.0, top_p=0.0)
     Traceback (most recent call last):
         ...
@@ -26,42 +42,63 @@ class Sampling:
     temperature: float = 0.0
     top_k: int | None = None
     top_p: float | None = None
-    banned: tuple[int, ...] = ()
+    stop: Ids = ()
+    ban: Ids = ()
 
     def __post_init__(self) -> None:
-        check_sampling(self.temperature, self.top_k, self.top_p)
+        if not 0 <= self.temperature < float("inf"):
+            raise ValueError(f"temperature must be finite and at least 0, got temperature={self.temperature}")
+        if self.top_k is not None:
+            check_int("top_k", self.top_k, 1)
+        if self.top_p is not None and not 0 < self.top_p <= 1:
+            raise ValueError(f"top_p must be above 0 and at most 1, got top_p={self.top_p}")
+        for name in ("stop", "ban"):
+            object.__setattr__(self, name, _once(getattr(self, name)))
 
     @property
     def greedy(self) -> bool:
         """Whether nothing is left to chance."""
         return self.temperature == 0
 
+    def check(self, vocab: int) -> None:
+        """Raise unless a vocabulary of this size has all the tokens that are named, and one that may come.
 
-def pick(
-    logits: Tensor,
-    temperature: float = 0.0,
-    top_k: int | None = None,
-    top_p: float | None = None,
-    generator: torch.Generator | None = None,
-) -> Tensor:
-    """One token per row (B,) from logits (B,V); temperature 0 takes the likeliest.
+        >>> Sampling(stop=999).check(vocab=5)
+        Traceback (most recent call last):
+            ...
+        ValueError: stop must hold tokens from 0 to 4, got stop=999
+        """
+        for name in ("stop", "ban"):
+            found = _once(getattr(self, name))
+            if found and not 0 <= found[0] <= found[-1] < vocab:
+                shown = ", ".join(map(str, found))
+                raise ValueError(f"{name} must hold tokens from 0 to {vocab - 1}, got {name}={shown}")
+        if len(_once(self.ban)) >= vocab:
+            raise ValueError(f"ban must leave a token to choose, got all {vocab}")
 
-    >>> pick(torch.tensor([[0.0, 2.0, 1.0]])).tolist()
-    [1]
-    """
-    how = Sampling(temperature, top_k, top_p)
-    return race(logits, how, None if how.greedy else noise_like(logits, generator))
+    def pick(self, logits: Tensor, generator: torch.Generator | None = None) -> Tensor:
+        """One token per row (B,) from logits (B,V).
+
+        >>> Sampling().pick(torch.tensor([[0.0, 2.0, 1.0]])).tolist()
+        [1]
+        """
+        return race(logits, self, None if self.greedy else noise_like(logits, generator))
+
+
+def _once(tokens: Ids) -> tuple[int, ...]:
+    """Each token once and in order."""
+    return tuple(sorted({tokens} if isinstance(tokens, int) else set(tokens)))
 
 
 def race(logits: Tensor, how: Sampling, noise: Tensor | None) -> Tensor:
     """The token (B,) that arrives first when each arrives after noise / chance, the noise exponential.
 
-    >>> race(torch.tensor([[0.0, 2.0, 1.0]]), Sampling(banned=(1,)), None).tolist()
+    >>> race(torch.tensor([[0.0, 2.0, 1.0]]), Sampling(ban=1), None).tolist()
     [2]
     """
-    if how.banned:
+    if how.ban:
         logits = logits.clone()
-        for token in how.banned:  # few; and no table of theirs has to travel while a graph is recorded
+        for token in _once(how.ban):  # few; and no table of theirs has to travel while a graph is recorded
             logits[:, token] = -torch.inf
     if noise is None:
         return logits.argmax(dim=-1)
@@ -96,39 +133,3 @@ def likeliest(logits: Tensor, top_k: int | None, top_p: float | None) -> Tensor:
         chances = ranked.masked_fill(hidden, -torch.inf).softmax(dim=-1)
         hidden |= chances.cumsum(dim=-1) - chances >= top_p  # what came before suffices already
     return logits.masked_fill(hidden.gather(-1, order.argsort(dim=-1)), -torch.inf)
-
-
-def check_sampling(temperature: float, top_k: int | None, top_p: float | None) -> None:
-    """Raise unless the three make sense."""
-    if not 0 <= temperature < float("inf"):
-        raise ValueError(f"temperature must be finite and at least 0, got {temperature=}")
-    if top_k is not None:
-        check_int("top_k", top_k, 1)
-    if top_p is not None and not 0 < top_p <= 1:
-        raise ValueError(f"top_p must be above 0 and at most 1, got {top_p=}")
-
-
-def banned(tokens: int | Collection[int], vocab: int) -> tuple[int, ...]:
-    """The tokens that must not come, each once and in order; one at least is left.
-
-    >>> banned([3, 1, 3], vocab=5)
-    (1, 3)
-    """
-    found = known("ban", tokens, vocab)
-    if len(found) >= vocab:
-        raise ValueError(f"ban must leave a token to choose, got all {vocab}")
-    return found
-
-
-def known(name: str, tokens: int | Collection[int], vocab: int) -> tuple[int, ...]:
-    """The tokens of an argument, each once and in order, or a ValueError where the vocabulary has them not.
-
-    >>> known("stop", 999, vocab=5)
-    Traceback (most recent call last):
-        ...
-    ValueError: stop must hold tokens from 0 to 4, got stop=999
-    """
-    found = sorted({tokens} if isinstance(tokens, int) else set(tokens))
-    if found and not 0 <= found[0] <= found[-1] < vocab:
-        raise ValueError(f"{name} must hold tokens from 0 to {vocab - 1}, got {name}={tokens}")
-    return tuple(found)

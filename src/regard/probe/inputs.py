@@ -46,7 +46,7 @@ def unknown(tokens: Sequence[int], tokenizer: Tokenizer) -> bool:
     >>> unknown(tokenizer.encode("xyz"), tokenizer), unknown(tokenizer.encode("xa"), tokenizer)
     (True, False)
     """
-    ends = (tokenizer.unk, getattr(tokenizer, "specials", {}).get("end"))
+    ends = (tokenizer.unk, tokenizer.end)
     return tokenizer.unk is not None and all(token in ends for token in tokens)
 
 

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from regard.data import Augment
 from regard.models import ConvNetConfig
-from regard.train import AdamW, ClassifyImages, Cosine, Recipe
+from regard.train import AdamW, Checks, ClassifyImages, Cosine, Execution, Recipe
 
 
 def recipe() -> Recipe:
-    """The values."""
     return Recipe(
         name="convnet-fashion-mnist",
         task=ClassifyImages(
@@ -28,8 +27,6 @@ def recipe() -> Recipe:
         schedule=Cosine(warmup=0.05),
         batch=512,
         epochs=25,
-        ema=0.999,
-        tf32=True,
-        validate_every=500,
-        read_every=50,
+        execution=Execution(tf32=True),
+        checks=Checks(ema=0.999, validate_every=500, read_every=50),
     )

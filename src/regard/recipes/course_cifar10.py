@@ -9,11 +9,10 @@ Score: 92.43 % of the test set (seed 0; validation 92.40 %)
 from __future__ import annotations
 
 from regard.data import Augment
-from regard.train import AdamW, ClassifyImages, Cosine, CourseViT, Muon, Recipe
+from regard.train import AdamW, Checks, ClassifyImages, Cosine, CourseViT, Execution, Muon, Recipe
 
 
 def recipe() -> Recipe:
-    """The values."""
     return Recipe(
         name="course-cifar10",
         task=ClassifyImages(
@@ -41,9 +40,6 @@ def recipe() -> Recipe:
         schedule=Cosine(warmup=0.1),
         batch=1024,
         minutes=4.8,
-        ema=0.9995,
-        tf32=True,
-        validate_every=1000,
-        read_every=50,
-        save_every=2000,
+        execution=Execution(tf32=True),
+        checks=Checks(ema=0.9995, validate_every=1000, read_every=50, save_every=2000),
     )

@@ -9,11 +9,10 @@ Score: 73.13 % of the test set (seed 0; validation 73.56 %)
 from __future__ import annotations
 
 from regard.data import Augment
-from regard.train import AdamW, ClassifyImages, Cosine, CourseViT, Muon, Recipe
+from regard.train import AdamW, Checks, ClassifyImages, Cosine, CourseViT, Execution, Muon, Recipe
 
 
 def recipe() -> Recipe:
-    """The values."""
     return Recipe(
         name="course-cifar10-cpu",
         task=ClassifyImages(
@@ -38,8 +37,6 @@ def recipe() -> Recipe:
         schedule=Cosine(warmup=0.05),
         batch=64,
         epochs=8,
-        ema=0.999,
-        compile="compile",
-        validate_every=2000,
-        save_every=2000,
+        execution=Execution(compile="compile"),
+        checks=Checks(ema=0.999, validate_every=2000, save_every=2000),
     )

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from regard.layers import Rotary
 from regard.models import GPTConfig
-from regard.train import AdamW, Cosine, Language, Muon, Recipe, Words
+from regard.train import AdamW, Checks, Cosine, Execution, Language, Muon, Recipe, Words
 
 
 def recipe() -> Recipe:
-    """The values."""
     return Recipe(
         name="dialogue",
         task=Language(
@@ -33,8 +32,6 @@ def recipe() -> Recipe:
         schedule=Cosine(warmup=0.05),
         batch=128,
         epochs=20,
-        ema=0.99,
-        tf32=True,
-        validate_every=51,
-        read_every=50,
+        execution=Execution(tf32=True),
+        checks=Checks(ema=0.99, validate_every=51, read_every=50),
     )

@@ -10,11 +10,10 @@ After each epoch 50 tokens are written, always the likeliest one, as the course'
 
 from __future__ import annotations
 
-from regard.train import AdamW, Cosine, CourseGPT, Language, Recipe, Words
+from regard.train import AdamW, Checks, Cosine, CourseGPT, Execution, Language, Recipe, Words
 
 
 def recipe() -> Recipe:
-    """The values."""
     return Recipe(
         name="dialogue-course",
         task=Language(
@@ -29,9 +28,9 @@ def recipe() -> Recipe:
         schedule=Cosine(warmup=0.05),
         batch=64,
         epochs=8,
-        ema=0.99,
-        compile="none",  # the course's loss looks at its mask, which no graph can wait for
-        tf32=True,
-        validate_every=102,
-        read_every=50,
+        execution=Execution(
+            compile="none",  # the course's loss looks at its mask, which no graph can wait for
+            tf32=True,
+        ),
+        checks=Checks(ema=0.99, validate_every=102, read_every=50),
     )

@@ -8,11 +8,10 @@ Score: perplexity 246.87 of the held-out dialogues (seed 0)
 
 from __future__ import annotations
 
-from regard.train import AdamW, Cosine, CourseGPT, Language, Recipe, Words
+from regard.train import AdamW, Checks, Cosine, CourseGPT, Language, Recipe, Words
 
 
 def recipe() -> Recipe:
-    """The values."""
     return Recipe(
         name="dialogue-course-cpu",
         task=Language(
@@ -27,6 +26,5 @@ def recipe() -> Recipe:
         schedule=Cosine(warmup=0.05),
         batch=32,
         epochs=4,
-        ema=0.98,
-        validate_every=204,
+        checks=Checks(ema=0.98, validate_every=204),
     )

@@ -12,11 +12,10 @@ from __future__ import annotations
 
 from regard.layers import CourseBlock, Gelu
 from regard.models import GPTConfig, Untied
-from regard.train import AdamW, Language, Recipe, Trapezoid, Words
+from regard.train import AdamW, Checks, Execution, Language, Recipe, Trapezoid, Words
 
 
 def recipe() -> Recipe:
-    """The values."""
     return Recipe(
         name="dialogue-textbook",
         task=Language(
@@ -40,8 +39,6 @@ def recipe() -> Recipe:
         schedule=Trapezoid(warmup=0.0, cooldown=0.0),
         batch=64,
         epochs=80,
-        clip=None,
-        tf32=True,
-        validate_every=102,
-        read_every=50,
+        execution=Execution(clip=None, tf32=True),
+        checks=Checks(validate_every=102, read_every=50),
     )

@@ -11,11 +11,10 @@ from __future__ import annotations
 
 from regard.data import Augment
 from regard.models import ViTConfig
-from regard.train import AdamW, ClassifyImages, Cosine, Muon, Recipe
+from regard.train import AdamW, Checks, ClassifyImages, Cosine, Execution, Muon, Recipe
 
 
 def recipe() -> Recipe:
-    """The values."""
     return Recipe(
         name="digits-vit",
         task=ClassifyImages(
@@ -29,7 +28,6 @@ def recipe() -> Recipe:
         schedule=Cosine(warmup=0.05),
         batch=64,
         epochs=40,
-        ema=0.98,
-        precision="float32",
-        validate_every=100,
+        execution=Execution(precision="float32"),
+        checks=Checks(ema=0.98, validate_every=100),
     )

@@ -9,11 +9,10 @@ Score: validation loss 0.686 nats a pixel of 16 levels (seed 0)
 from __future__ import annotations
 
 from regard.models import GridCompletionConfig
-from regard.train import AdamW, CompleteImages, Cosine, Recipe
+from regard.train import AdamW, Checks, CompleteImages, Cosine, Execution, Recipe
 
 
 def recipe() -> Recipe:
-    """The values."""
     return Recipe(
         name="grid-completion",
         task=CompleteImages(
@@ -25,10 +24,6 @@ def recipe() -> Recipe:
         schedule=Cosine(warmup=0.05),
         batch=256,
         epochs=12,
-        ema=0.999,
-        compile="none",
-        precision="float32",
-        tf32=True,
-        validate_every=1000,
-        read_every=50,
+        execution=Execution(compile="none", precision="float32", tf32=True),
+        checks=Checks(ema=0.999, validate_every=1000, read_every=50),
     )

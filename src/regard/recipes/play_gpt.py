@@ -9,11 +9,10 @@ Score: measured: 2.00 bits per held-out character, on one CPU core
 from __future__ import annotations
 
 from regard.models import GPTConfig
-from regard.train import AdamW, Characters, Cosine, Language, Muon, Recipe
+from regard.train import AdamW, Characters, Checks, Cosine, Execution, Language, Muon, Recipe
 
 
 def recipe() -> Recipe:
-    """The values."""
     return Recipe(
         name="play-gpt",
         task=Language(
@@ -26,6 +25,6 @@ def recipe() -> Recipe:
         schedule=Cosine(warmup=0.05),
         batch=16,
         steps=400,
-        precision="float32",
-        validate_every=100,
+        execution=Execution(precision="float32"),
+        checks=Checks(validate_every=100),
     )

@@ -14,11 +14,20 @@ from dataclasses import replace
 
 from regard.layers import PreNorm, Rotary
 from regard.models import EncoderConfig
-from regard.train import AdamW, BytePairs, ClassifyTexts, Cosine, MaskedText, Muon, Recipe
+from regard.train import (
+    AdamW,
+    BytePairs,
+    Checks,
+    ClassifyTexts,
+    Cosine,
+    Execution,
+    MaskedText,
+    Muon,
+    Recipe,
+)
 
 
 def recipe() -> Recipe:
-    """The values."""
     tokens = BytePairs(vocab=10_240, lower=True)
     model = EncoderConfig(
         vocab=None,
@@ -39,11 +48,8 @@ def recipe() -> Recipe:
         schedule=Cosine(warmup=0.05),
         batch=256,
         minutes=2.2,
-        ema=0.999,
-        tf32=True,
-        validate_every=1000,
-        read_every=50,
-        save_every=4000,
+        execution=Execution(tf32=True),
+        checks=Checks(ema=0.999, validate_every=1000, read_every=50, save_every=4000),
     )
     return Recipe(
         name="sentiment-imdb",
@@ -60,8 +66,6 @@ def recipe() -> Recipe:
         schedule=Cosine(warmup=0.1),
         batch=64,
         epochs=5,
-        ema=0.99,
-        tf32=True,
-        validate_every=176,
-        read_every=44,
+        execution=Execution(tf32=True),
+        checks=Checks(ema=0.99, validate_every=176, read_every=44),
     )

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from regard.layers import PreNorm, Rotary
 from regard.models import EncoderConfig
-from regard.train import AdamW, BytePairs, ClassifyTexts, Cosine, Recipe
+from regard.train import AdamW, BytePairs, Checks, ClassifyTexts, Cosine, Execution, Recipe
 
 
 def recipe() -> Recipe:
-    """The values."""
     return Recipe(
         name="sentiment-imdb-cpu",
         task=ClassifyTexts(
@@ -39,7 +38,6 @@ def recipe() -> Recipe:
         schedule=Cosine(warmup=0.1),
         batch=64,
         minutes=6.0,
-        ema=0.99,
-        precision="float32",
-        validate_every=352,
+        execution=Execution(precision="float32"),
+        checks=Checks(ema=0.99, validate_every=352),
     )

@@ -9,11 +9,10 @@ Score: 89.50 % of the test set (seed 0; validation 90.20 %)
 from __future__ import annotations
 
 from regard.models import GRUConfig
-from regard.train import AdamW, BytePairs, ClassifyTexts, Cosine, Recipe
+from regard.train import AdamW, BytePairs, Checks, ClassifyTexts, Cosine, Execution, Recipe
 
 
 def recipe() -> Recipe:
-    """The values."""
     return Recipe(
         name="sentiment-imdb-gru",
         task=ClassifyTexts(
@@ -27,9 +26,9 @@ def recipe() -> Recipe:
         schedule=Cosine(warmup=0.05),
         batch=128,
         epochs=6,
-        ema=0.99,
-        compile="none",  # cuDNN's GRU is one call that no compiler looks into
-        tf32=True,
-        validate_every=176,
-        read_every=50,
+        execution=Execution(
+            compile="none",  # cuDNN's GRU is one call that no compiler looks into
+            tf32=True,
+        ),
+        checks=Checks(ema=0.99, validate_every=176, read_every=50),
     )

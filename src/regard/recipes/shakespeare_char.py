@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from regard.layers import Rotary
 from regard.models import GPTConfig
-from regard.train import AdamW, Characters, Cosine, Language, Muon, Recipe
+from regard.train import AdamW, Characters, Checks, Cosine, Execution, Language, Muon, Recipe
 
 
 def recipe() -> Recipe:
-    """The values."""
     return Recipe(
         name="shakespeare-char",
         task=Language(
@@ -30,9 +29,6 @@ def recipe() -> Recipe:
         schedule=Cosine(warmup=0.05),
         batch=128,
         steps=2000,
-        ema=0.99,
-        tf32=True,
-        validate_every=250,
-        read_every=50,
-        save_every=2000,
+        execution=Execution(tf32=True),
+        checks=Checks(ema=0.99, validate_every=250, read_every=50, save_every=2000),
     )

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from regard.layers import Rotary
 from regard.models import GPTConfig
-from regard.train import AdamW, Characters, Cosine, Language, Muon, Recipe
+from regard.train import AdamW, Characters, Checks, Cosine, Execution, Language, Muon, Recipe
 
 
 def recipe() -> Recipe:
-    """The values."""
     return Recipe(
         name="shakespeare-char-cpu",
         task=Language(
@@ -27,6 +26,6 @@ def recipe() -> Recipe:
         schedule=Cosine(warmup=0.05),
         batch=16,
         minutes=3.8,
-        precision="float32",
-        validate_every=500,
+        execution=Execution(precision="float32"),
+        checks=Checks(validate_every=500),
     )

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from regard.layers import PreNorm
 from regard.models import EncoderConfig
-from regard.train import AdamW, ClassifyTexts, Cosine, Muon, Recipe, Words
+from regard.train import AdamW, Checks, ClassifyTexts, Cosine, Execution, Muon, Recipe, Words
 
 
 def recipe() -> Recipe:
-    """The values."""
     return Recipe(
         name="verdicts-encoder",
         task=ClassifyTexts(
@@ -28,6 +27,6 @@ def recipe() -> Recipe:
         schedule=Cosine(warmup=0.05),
         batch=64,
         steps=1000,
-        precision="float32",
-        validate_every=100,
+        execution=Execution(precision="float32"),
+        checks=Checks(validate_every=100),
     )

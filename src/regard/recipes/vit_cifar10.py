@@ -12,11 +12,10 @@ from __future__ import annotations
 
 from regard.data import Augment
 from regard.models import ViTConfig
-from regard.train import AdamW, ClassifyImages, Cosine, Muon, Recipe
+from regard.train import AdamW, Checks, ClassifyImages, Cosine, Execution, Muon, Recipe
 
 
 def recipe() -> Recipe:
-    """The values."""
     return Recipe(
         name="vit-cifar10",
         task=ClassifyImages(
@@ -42,9 +41,6 @@ def recipe() -> Recipe:
         schedule=Cosine(warmup=0.05),
         batch=1024,
         minutes=3.6,
-        ema=0.9995,
-        tf32=True,
-        validate_every=2000,
-        read_every=50,
-        save_every=5000,
+        execution=Execution(tf32=True),
+        checks=Checks(ema=0.9995, validate_every=2000, read_every=50, save_every=5000),
     )

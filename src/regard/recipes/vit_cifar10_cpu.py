@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from regard.data import Augment
 from regard.models import ViTConfig
-from regard.train import AdamW, ClassifyImages, Cosine, Muon, Recipe
+from regard.train import AdamW, Checks, ClassifyImages, Cosine, Execution, Muon, Recipe
 
 
 def recipe() -> Recipe:
-    """The values."""
     return Recipe(
         name="vit-cifar10-cpu",
         task=ClassifyImages(
@@ -29,8 +28,9 @@ def recipe() -> Recipe:
         schedule=Cosine(warmup=0.05),
         batch=64,
         minutes=19.0,
-        ema=0.995,
-        precision="float32",
-        compile="compile",  # a third faster; needs a C++ compiler
-        validate_every=2000,
+        execution=Execution(
+            precision="float32",
+            compile="compile",  # a third faster; needs a C++ compiler
+        ),
+        checks=Checks(ema=0.995, validate_every=2000),
     )

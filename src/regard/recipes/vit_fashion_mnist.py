@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from regard.data import Augment
 from regard.models import ViTConfig
-from regard.train import AdamW, ClassifyImages, Cosine, Muon, Recipe
+from regard.train import AdamW, Checks, ClassifyImages, Cosine, Execution, Muon, Recipe
 
 
 def recipe() -> Recipe:
-    """The values."""
     return Recipe(
         name="vit-fashion-mnist",
         task=ClassifyImages(
@@ -39,9 +38,6 @@ def recipe() -> Recipe:
         schedule=Cosine(warmup=0.05),
         batch=1024,
         minutes=0.55,
-        ema=0.999,
-        tf32=True,
-        validate_every=500,
-        read_every=50,
-        save_every=2000,
+        execution=Execution(tf32=True),
+        checks=Checks(ema=0.999, validate_every=500, read_every=50, save_every=2000),
     )

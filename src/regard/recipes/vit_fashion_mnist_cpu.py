@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from regard.data import Augment
 from regard.models import ViTConfig
-from regard.train import AdamW, ClassifyImages, Cosine, Muon, Recipe
+from regard.train import AdamW, Checks, ClassifyImages, Cosine, Execution, Muon, Recipe
 
 
 def recipe() -> Recipe:
-    """The values."""
     return Recipe(
         name="vit-fashion-mnist-cpu",
         task=ClassifyImages(
@@ -28,7 +27,6 @@ def recipe() -> Recipe:
         schedule=Cosine(warmup=0.05),
         batch=128,
         minutes=9.5,
-        ema=0.995,
-        precision="float32",
-        validate_every=500,
+        execution=Execution(precision="float32"),
+        checks=Checks(ema=0.995, validate_every=500),
     )

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from typing import TypeVar
 
 from regard.probe.twin import twin
 from regard.studio import limits
 from regard.train import Run
+
+Kind = TypeVar("Kind", bound=Run)
 
 
 class Budget:
@@ -32,7 +35,7 @@ class Budget:
         if self.over:
             raise ValueError(f"this was {self.notice}")
 
-    def of(self, run: Run) -> Run:
+    def of(self, run: Kind) -> Kind:
         """The run with another model over the same weights, which looks at the clock when it is called."""
         model = twin(run.model)
         model.register_forward_pre_hook(self.check)

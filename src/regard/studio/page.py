@@ -6,18 +6,18 @@ from collections.abc import Callable
 
 from regard.errors import need
 from regard.studio import show
+from regard.studio.models import Models
 from regard.studio.rooms import costs, dialogue, lessons, patterns, recurrence, sentiment, sharing, vision
-from regard.studio.shelf import Shelf
 
 gr = need("gradio", "studio")
 
 
-def _recurrence(shelf: Shelf) -> None:
-    recurrence.build(shelf)
-    sharing.build(shelf)
+def _recurrence(models: Models) -> None:
+    recurrence.build(models)
+    sharing.build(models)
 
 
-ROOMS: dict[str, Callable[[Shelf], None]] = {
+ROOMS: dict[str, Callable[[Models], None]] = {
     "Patterns": patterns.build,
     "Costs": costs.build,
     "Vision": vision.build,
@@ -29,15 +29,15 @@ ROOMS: dict[str, Callable[[Shelf], None]] = {
 TITLE = '<h1>Regard</h1><p class="quiet">Sequence models you can see, count and run.</p>'
 
 
-def blocks(shelf: Shelf) -> object:
+def blocks(models: Models) -> object:
     """All rooms; at most four visitors are answered at once, and sixty-four may wait."""
     with gr.Blocks(title="Regard studio", analytics_enabled=False, delete_cache=(600, 3600)) as page:
         gr.HTML(TITLE, elem_classes="masthead")
-        for fault in shelf.faults:
+        for fault in models.faults:
             gr.HTML(show.fault(fault))
         with gr.Tabs():
             for name, build in ROOMS.items():
                 with gr.Tab(name, id=name.lower()):
-                    build(shelf)
+                    build(models)
     page.queue(max_size=64, default_concurrency_limit=4, api_open=False)
     return page

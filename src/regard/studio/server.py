@@ -16,8 +16,8 @@ from urllib.parse import quote
 from regard.errors import check_int, need
 from regard.studio import limits
 from regard.studio.guard import Guard, loopback
+from regard.studio.models import Models, gather
 from regard.studio.quotas import Uploads
-from regard.studio.shelf import Shelf, gather
 from regard.studio.work import WORKERS
 
 PORT = 7860
@@ -70,7 +70,7 @@ def _leaving() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def application(shelf: Shelf, token: str | None = None, folder: Path | None = None) -> Guard:
+def application(models: Models, token: str | None = None, folder: Path | None = None) -> Guard:
     """The ASGI app: the page behind its guard; `folder` is where uploads go."""
     os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"  # before Gradio is imported
     gr = need("gradio", "studio")
@@ -82,7 +82,7 @@ def application(shelf: Shelf, token: str | None = None, folder: Path | None = No
     plain = {"docs_url": None, "redoc_url": None, "openapi_url": None}
     outer = gr.mount_gradio_app(
         FastAPI(docs_url=None, redoc_url=None, openapi_url=None),
-        blocks(shelf),
+        blocks(models),
         path="/",
         app_kwargs=plain,
         allowed_paths=[],

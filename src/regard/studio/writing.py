@@ -4,36 +4,31 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 
 import torch
-from torch import Tensor
 
-from regard.data import Tokenizer
-from regard.layers import Learned
-from regard.models import GPT
-from regard.models.sampling import Sampling, noise_like, race
+from regard.models.sampling import Sampling
 from regard.studio import limits
 from regard.studio.budget import Budget
-from regard.train import Run
+from regard.train.runs.language import LanguageRun
+from regard.train.runs.run import Prompt
 
 MEASURED = 48  # tokens that a speed is taken over
 
 
 @dataclass(frozen=True)
-class Manner:
-    """How tokens are chosen, and whether keys and values are kept."""
+class Decoding:
+    """How tokens are chosen, with what luck, and whether keys and values are kept."""
 
-    temperature: float = 0.8
-    top_k: int | None = None
-    top_p: float | None = None
+    sampling: Sampling = Sampling(temperature=0.8)  # noqa: RUF009 - a frozen value
     seed: int = 0
     cached: bool = True
 
 
 @dataclass(frozen=True)
-class Told:
+class Continuation:
     """A text as token ids, how many of them were the prompt, and the seconds that the others took."""
 
     name: str
@@ -47,75 +42,49 @@ class Told:
         return (len(self.ids) - self.given) / self.seconds if self.seconds > 0 else 0.0
 
 
-def parts(run: Run) -> tuple[GPT, Tokenizer]:
-    """The model and the tokenizer of a run that writes."""
-    if not isinstance(run.model, GPT) or run.tokenizer is None:
-        raise ValueError(f"a GPT with a tokenizer is needed to write, got {type(run.model).__name__}")
-    return run.model, run.tokenizer
-
-
-def prompt(run: Run, text: object, new: int) -> tuple[list[int], int, str]:
-    """The ids of a prompt, how many tokens may follow, and a notice where either was cut."""
-    model, tokenizer = parts(run)
-    ids = list(tokenizer.encode(limits.text("a prompt", text, limits.TEXT)))
-    limits.tokens("a prompt", ids)
-    if not ids:
-        raise ValueError("the prompt has no tokens: give it some text")
-    unknown = 0 if tokenizer.unk is None else ids.count(tokenizer.unk)
-    if unknown == len(ids):
-        raise ValueError("this model knows nothing of this prompt: try other words")
-    notice = f"{unknown} of {len(ids)} tokens of the prompt are unknown to it" if unknown else ""
-    if run.description.get("cut") == "dialogues" and tokenizer.start is not None:
-        ids = [tokenizer.start, *ids]
-    if not isinstance(model.config.position, Learned) or len(ids) + new <= model.config.context:
-        return ids, new, notice
-    most = model.config.context
+def prompt(run: LanguageRun, text: object, new: int) -> Prompt:
+    """A prompt that is not too long; where positions end, its end alone and what then fits."""
+    given = limits.text("a prompt", text, limits.TEXT)
+    limits.tokens("a prompt", run.reader.encode(given))
+    ids, notice = run.encoded(given)
+    most = run.positions
+    if most is None or len(ids) + new <= most:
+        return Prompt(ids, new, notice)
     ids = ids[-(most // 2) :]
     room = min(new, most - len(ids))
     cut = f"its positions end at {most}, so {len(ids)} tokens of the prompt and {room} more fit"
-    return ids, room, "; ".join(filter(None, (notice, cut)))
+    return Prompt(ids, room, "; ".join(filter(None, (notice, cut))))
 
 
-def write(
-    model: GPT, ids: list[int], new: int, how: Manner, stop: list[int], ban: tuple[int, ...] = ()
-) -> Iterator[int]:
-    """Token after token, none of those in `ban`."""
-    draw = torch.Generator().manual_seed(how.seed)
-    start = torch.tensor([ids])
+def write(run: LanguageRun, prompt: Prompt, how: Decoding) -> Iterator[int]:
+    """Token after token, until one that ends the text."""
     if how.cached:
-        steps = model.stream(
-            start, max_new_tokens=new, temperature=how.temperature, top_k=how.top_k, top_p=how.top_p,
-            stop=stop, ban=ban, generator=draw,
-        )  # fmt: skip
-    else:
-        steps = _anew(model, start, new, Sampling(how.temperature, how.top_k, how.top_p, ban), draw)
-    for step in steps:
-        token = int(step[0])
-        if token in stop:
-            return
-        yield token
+        return run.tokens(prompt, how.sampling, how.seed)
+    return _anew(run, prompt, how)
 
 
 @torch.no_grad()
-def _anew(model: GPT, tokens: Tensor, new: int, how: Sampling, draw: torch.Generator) -> Iterator[Tensor]:
+def _anew(run: LanguageRun, prompt: Prompt, how: Decoding) -> Iterator[int]:
     """The same without a cache: all keys and values are computed again for every token."""
-    for _ in range(new):
-        logits = model(tokens)[:, -1]
-        token = race(logits, how, None if how.greedy else noise_like(logits, draw))
-        yield token
-        tokens = torch.cat([tokens, token[:, None]], dim=1)
+    ids, draw = torch.tensor([prompt.ids]), torch.Generator().manual_seed(how.seed)
+    for _ in range(prompt.tokens):
+        token = how.sampling.pick(run.gpt(ids)[:, -1], draw)
+        if int(token) in how.sampling.stop:  # type: ignore[operator]
+            return
+        yield int(token)
+        ids = torch.cat([ids, token[:, None]], dim=1)
 
 
-def speeds(run: Run, ids: list[int]) -> Iterator[tuple[str, float, int]]:
+def speeds(run: LanguageRun, prompt: Prompt) -> Iterator[tuple[str, float, int]]:
     """(with or without a cache, tokens per second, tokens), the likeliest token each time."""
-    model, _ = parts(run)
-    new, budget = MEASURED, Budget()
-    if isinstance(model.config.position, Learned):
-        ids = ids[-max(1, model.config.context - new) :]
-        new = min(new, model.config.context - len(ids))
+    ids, new, most, budget = prompt.ids, MEASURED, run.positions, Budget()
+    if most is not None:
+        ids = ids[-max(1, most - new) :]
+        new = min(new, most - len(ids))
+    measured = Prompt(ids, new)
     for cached in (True, False):
-        how = Manner(temperature=0.0, cached=cached)
-        list(write(model, ids, min(2, new), how, []))  # the first call sets memory up
+        how = Decoding(Sampling(), cached=cached)
+        list(write(run, replace(measured, tokens=min(2, new)), how))  # the first call sets memory up
         begin = time.perf_counter()
-        count = sum(1 for _ in takewhile(lambda _: not budget.over, write(model, ids, new, how, [])))
+        count = sum(1 for _ in takewhile(lambda _: not budget.over, write(run, measured, how)))
         yield ("with" if cached else "without"), count / (time.perf_counter() - begin), count

@@ -7,7 +7,7 @@ from rich.text import Text
 from torch import Tensor
 
 from regard.cost import price
-from regard.data import Augment, Images, load
+from regard.data import Images, load
 from regard.paper.pixels import enlarge, png
 from regard.paper.quantities import percent
 from regard.paper.tables import described
@@ -24,6 +24,7 @@ from regard.probe import (
 from regard.tour.curves import curves_html
 from regard.tour.runs import TourRuns
 from regard.tour.stop import Bill, Stop
+from regard.train.runs.images import ImageRun
 
 RECIPE = "digits-vit"
 GOAL = 0.96
@@ -34,16 +35,17 @@ SHADES = " ░▒▓█"
 def images(runs: TourRuns) -> Stop:
     """Which digit, and by what."""
     trained = runs.train(RECIPE)
-    model, said = trained.run.model, trained.run.description
+    run = trained.run
+    assert isinstance(run, ImageRun)
+    model = run.model
     digits = load("digits")
     assert isinstance(digits, Images)
-    normal = Augment(classes=len(said["classes"]), mean=tuple(said["mean"]), std=tuple(said["std"]))
-    test, labels = normal.normalise(digits.test.images), digits.test.labels
+    test, labels = run.normalise(digits.test.images), digits.test.labels
     with torch.no_grad():
         answers = model(test).argmax(1)
     accuracy = float((answers == labels).float().mean())
     at = chosen(answers, labels)
-    look = look_images(model, test[at], digits.test.images[at], said["classes"], labels=labels[at])
+    look = look_images(model, test[at], digits.test.images[at], run.classes, labels=labels[at])
     scores = score_images(model, test)
     check = check_by_hiding(
         model, test, labels, scores, generator=torch.Generator().manual_seed(0), repeats=3

@@ -20,8 +20,7 @@ from regard.tour.curves import curves_html
 from regard.tour.runs import TourRuns
 from regard.tour.stop import Bill, Stop
 from regard.train import Run
-from regard.train.tasks.text_classes import rows_of
-from regard.zoo import look
+from regard.train.tasks.rows import rows_of
 
 RECIPE = "verdicts-encoder"
 GOAL, MOST = 0.97, 0.75
@@ -64,7 +63,7 @@ def verdicts(runs: TourRuns) -> Stop:
     examples = misread(test, judges[0].answers, answers, data.classes)
     shown = ["where the bag of words fails", "truth", "bag of words", "encoder"]
     kinds = {truth: text for text, truth, *_ in reversed(examples)}  # the first of each class
-    texts = look(trained.run, list(kinds.values())).texts
+    texts = trained.run.look(list(kinds.values())).texts
     cards = "\n".join(f'<div class="read">{text_html(found)}</div>' for found in texts)
     lines = {"goal": GOAL, "bag of words": judges[0].accuracy, "with pairs": judges[1].accuracy}
     use = f'regard look {trained.run.folder} "Not one dull minute in the whole plot."'

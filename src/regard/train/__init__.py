@@ -1,15 +1,17 @@
 """One training loop for all tasks: exact resume, whole-step CUDA graphs, PyTorch's distributed engine."""
 
-from regard.train.faults import Stopped
 from regard.train.folder import read_recipe
 from regard.train.loop import Result
 from regard.train.optimizers import AdamW, Muon
 from regard.train.overrides import override
-from regard.train.prediction import Prediction, predict
-from regard.train.recipe import Recipe
-from regard.train.runs import Run, evaluate, held_out, list_runs, load_run
+from regard.train.recipe import Checks, Execution, Recipe
+from regard.train.runs.listing import list_runs
+from regard.train.runs.opening import load_run, open_run
+from regard.train.runs.run import Look, Prediction, Run
+from regard.train.runs.texts import TextPrediction
 from regard.train.schedules import Cosine, Linear, Trapezoid
 from regard.train.start import train
+from regard.train.stopping import Stopped
 from regard.train.tasks import (
     BytePairs,
     Characters,
@@ -27,14 +29,17 @@ __all__ = [
     "AdamW",
     "BytePairs",
     "Characters",
+    "Checks",
     "ClassifyImages",
     "ClassifyTexts",
     "CompleteImages",
     "Cosine",
     "CourseGPT",
     "CourseViT",
+    "Execution",
     "Language",
     "Linear",
+    "Look",
     "MaskedText",
     "Muon",
     "Prediction",
@@ -42,14 +47,13 @@ __all__ = [
     "Result",
     "Run",
     "Stopped",
+    "TextPrediction",
     "Trapezoid",
     "Words",
-    "evaluate",
-    "held_out",
     "list_runs",
     "load_run",
+    "open_run",
     "override",
-    "predict",
     "read_recipe",
     "train",
 ]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 from regard.files import check_all, digest, files_in, place, read_sums, remove, seal, unfinished, write
 from regard.train.checkpoint import STATE, numbered, read, step_of
 from regard.train.environment import ENVIRONMENT
 from regard.train.folder import BEFORE, BEST, CHECKPOINTS, MODEL, RECIPE, SUMMARY, copy_files, read_recipe
 from regard.train.recipe import Recipe
-from regard.train.written import to_data
+from regard.train.recipe_data import to_data
+from regard.values import Json
 
 
 def located(origin: str | Path) -> tuple[Path, Path]:
@@ -34,7 +34,7 @@ def located(origin: str | Path) -> tuple[Path, Path]:
     raise ValueError(f"{path} has no checkpoint of step {step}; it has those of {listed}")
 
 
-def branch(origin: str | Path, folder: Path, recipe: Recipe) -> dict[str, Any]:
+def branch(origin: str | Path, folder: Path, recipe: Recipe) -> Json:
     """Make that checkpoint the first of a new run, and give what the run's history tells of it.
 
     Weights, optimiser and step are taken over, the best model is not: the new run chooses among its own.
@@ -80,7 +80,7 @@ def _fresh(old: Recipe, new: Recipe) -> list[str]:
     parts = []
     if type(old.optimizer) is not type(new.optimizer):
         parts.append("optimizer")
-    if old.ema is None and new.ema is not None:
+    if old.checks.ema is None and new.checks.ema is not None:
         parts.append("averages")
     return parts
 

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from regard.train.recipe import Recipe
+from regard.train.recipe import LIMITS, PART_OF, Recipe
 
-LIMITS = ("steps", "epochs", "minutes")
 IN_PLACE = (*LIMITS, "keep", "save_every")
 
 
-def differences(a: Any, b: Any, path: str = "") -> list[str]:
-    """The fields in which two values of a recipe differ.
+def differences(a: object, b: object, path: str = "") -> list[str]:
+    """The fields in which two values of a recipe differ, as `--set` names them.
 
     >>> one = Recipe(name="x", task=None, batch=1, steps=1)
     >>> differences(one, Recipe(name="x", task=None, batch=2, steps=1))
@@ -23,15 +22,30 @@ def differences(a: Any, b: Any, path: str = "") -> list[str]:
     """
     if a == b:
         return []
-    if type(a) is not type(b) or not hasattr(a, "__dataclass_fields__"):
+    if type(a) is not type(b) or not is_dataclass(a):
         return [path]
     return [
         name
         for field in fields(a)
-        for name in differences(
-            getattr(a, field.name), getattr(b, field.name), f"{path}.{field.name}".lstrip(".")
-        )
+        for name in differences(getattr(a, field.name), getattr(b, field.name), _inside(path, field.name))
     ]
+
+
+def _inside(path: str, name: str) -> str:
+    return path if name in PART_OF.values() else f"{path}.{name}".lstrip(".")
+
+
+def value_at(recipe: Recipe, path: str) -> Any:
+    """What a recipe holds where `differences` names a field.
+
+    >>> value_at(Recipe(name="x", task=None, batch=1, steps=1), "keep")
+    2
+    """
+    value: object = recipe
+    for name in path.split("."):
+        inside = isinstance(value, Recipe) and name in PART_OF
+        value = getattr(getattr(value, PART_OF[name]) if inside else value, name)
+    return value
 
 
 def changed(folder: Path, old: Recipe, new: Recipe) -> list[str]:
@@ -39,7 +53,7 @@ def changed(folder: Path, old: Recipe, new: Recipe) -> list[str]:
 
     >>> from dataclasses import replace
     >>> old = Recipe(name="x", task=None, batch=1, steps=10)
-    >>> changed(Path("run"), old, replace(old, keep=3))
+    >>> changed(Path("run"), old, old.but(keep=3))
     ['keep is 3 from here on, before it was 2']
     >>> changed(Path("run"), old, replace(old, steps=5))  # doctest: +ELLIPSIS
     Traceback (most recent call last):
@@ -51,7 +65,7 @@ def changed(folder: Path, old: Recipe, new: Recipe) -> list[str]:
         if name not in IN_PLACE:
             refused.append(f"{name} differs")
             continue
-        before, now = getattr(old, name), getattr(new, name)
+        before, now = value_at(old, name), value_at(new, name)
         if name in LIMITS and (before is None or now is None):
             refused.append(f"{name} differs")
         elif name in LIMITS and now < before:
@@ -69,6 +83,6 @@ def changed(folder: Path, old: Recipe, new: Recipe) -> list[str]:
     return said
 
 
-def recipe_digest(data: Any) -> str:
+def recipe_digest(data: object) -> str:
     """The SHA-256 of a recipe as JSON, whatever its spaces and its order."""
     return sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()

@@ -9,13 +9,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 from torch import Tensor
 
 from regard.errors import need
 from regard.files import Sums, Unwritten, check_all, place, read_sums, remove, seal, tidy, unfinished, write
 from regard.models.files import read_tensors
+from regard.values import Json
 
 PREFIX, ASIDE = "step-", "damaged-"
 STATE = "state.json"
@@ -28,7 +28,7 @@ class Checkpoint:
     """Where a checkpoint is, and the numbers in its state.json."""
 
     path: Path
-    state: dict[str, Any]
+    state: Json
 
     @property
     def step(self) -> int:
@@ -41,7 +41,7 @@ class Checkpoint:
 
 
 def write_checkpoint(
-    folder: Path, step: int, tensors: Tensors, state: dict[str, Any], *, keep: int, more: Sequence[More] = ()
+    folder: Path, step: int, tensors: Tensors, state: Json, *, keep: int, more: Sequence[More] = ()
 ) -> Path:
     """Write a checkpoint, drop all but the last `keep`, and give its path; `more` adds files of its own.
 

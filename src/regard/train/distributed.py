@@ -9,14 +9,14 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 from torch.distributed.tensor import DTensor
 
-from regard.train.faults import Stopped
+from regard.train.stopping import Stopped
 
 T = TypeVar("T")
 
@@ -66,10 +66,13 @@ class Team:
             objective, device_ids=None if device.type == "cpu" else [device.index]
         )
 
-    def gathering(self, objective: Any, *, last: bool) -> AbstractContextManager[Any]:
+    def gathering(self, objective: nn.Module, *, last: bool) -> AbstractContextManager[None]:
         """Gradients meet in the last part of a batch only."""
         whole = getattr(objective, "_orig_mod", objective)  # what torch.compile wrapped
-        if self.shards and hasattr(whole.model, "set_requires_gradient_sync"):
+        if self.shards:
+            from torch.distributed.fsdp import FSDPModule
+
+            assert isinstance(whole.model, FSDPModule)
             whole.model.set_requires_gradient_sync(last)
             return nullcontext()
         if last or not isinstance(whole, nn.parallel.DistributedDataParallel):
@@ -106,7 +109,7 @@ class Team:
         """What each process has to say, told to all."""
         if self.world == 1:
             return [value]
-        out: list[Any] = [None] * self.world
+        out = [value] * self.world
         dist.all_gather_object(out, value)
         return out
 
@@ -160,6 +163,7 @@ def join(device: torch.device, sharding: str) -> Team:
 
 def lost(error: RuntimeError) -> bool:
     """Whether an error says that another process cannot be reached any more."""
+    # Of gloo, whose operations fail as plain RuntimeErrors inside the engine, only the text is known.
     words = ("gloo", "NCCL", "Connection", "TCPStore", "store->get")
     return isinstance(error, dist.DistError) or any(word in str(error) for word in words)
 

@@ -9,19 +9,19 @@ import subprocess
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import torch
 
 import regard
 from regard.files import write_json
+from regard.values import Json
 
 ENVIRONMENT = "environment.json"
 # What decides the bits of a result; a date or a command does not.
 DECIDING = ("regard", "git", "torch", "python", "device", "threads", "processes")
 
 
-def environment(device: torch.device, world: int) -> dict[str, Any]:
+def environment(device: torch.device, world: int) -> Json:
     """Everything worth knowing when a score is to be reproduced."""
     return {
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
@@ -38,7 +38,7 @@ def environment(device: torch.device, world: int) -> dict[str, Any]:
     }
 
 
-def git_state(folder: Path) -> dict[str, Any] | None:
+def git_state(folder: Path) -> Json | None:
     """The commit of the source, and whether files differ from it; None outside a repository."""
 
     def ask(*words: str) -> str | None:
@@ -56,7 +56,7 @@ def git_state(folder: Path) -> dict[str, Any] | None:
     return {"commit": commit, "changed": bool(ask("status", "--porcelain", "--untracked-files=no"))}
 
 
-def history(folder: Path) -> list[dict[str, Any]]:
+def history(folder: Path) -> list[Json]:
     """The environment of every start of a run, the newest last; runs of old wrote the newest alone."""
     path = folder / ENVIRONMENT
     try:
@@ -71,7 +71,7 @@ def history(folder: Path) -> list[dict[str, Any]]:
     return entries
 
 
-def add_start(folder: Path, entry: dict[str, Any]) -> list[str]:
+def add_start(folder: Path, entry: Json) -> list[str]:
     """Note a start in a run's history, and give what is worth saying about it."""
     said = []
     try:
@@ -86,7 +86,7 @@ def add_start(folder: Path, entry: dict[str, Any]) -> list[str]:
     return said
 
 
-def differing(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
+def differing(old: Json, new: Json) -> list[str]:
     """In what two environments differ that decides the bits of a result.
 
     >>> differing({"torch": "2.11", "date": "May"}, {"torch": "2.13", "date": "June"})
@@ -99,7 +99,7 @@ def differing(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
     ]
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     if isinstance(value, dict) and "commit" in value:
         return f"{str(value['commit'])[:10]}{' with changes' if value.get('changed') else ''}"
     return str(value)

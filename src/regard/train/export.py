@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer as Library
 
     from regard.data.tokenizers import Tokenizer
-    from regard.train.runs import Run
+    from regard.train.runs.run import Run
 
 
 def export_huggingface(run: Run, folder: Path) -> bool:

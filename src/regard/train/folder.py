@@ -6,19 +6,18 @@ import json
 import os
 import shutil
 from pathlib import Path
-from typing import Any
 
 from torch import nn
 
 from regard.files import SUMS, Sums, place, read_sums, remove, seal, sync, unfinished, write_json
 from regard.models import save
-from regard.models.parts import fields_of
+from regard.models.files import architecture
 from regard.train.changes import changed, differences, recipe_digest
 from regard.train.checkpoint import numbered, read
 from regard.train.environment import history
 from regard.train.recipe import Recipe
+from regard.train.recipe_data import from_data, to_data
 from regard.train.task import Task
-from regard.train.written import from_data, to_data
 
 RECIPE, SUMMARY, TEST = "recipe.json", "summary.json", "test.json"
 CHECKPOINTS, MODEL, BEST, BEFORE = "checkpoints", "model", "best", "before"
@@ -71,14 +70,11 @@ def read_recipe(folder: Path) -> Recipe:
     """The recipe of a run."""
     path = folder / RECIPE
     try:
-        found = from_data(_json(path))
+        return from_data(_json(path))
     except FileNotFoundError as error:
         raise ValueError(f"{folder} holds no run: it has no {RECIPE}") from error
     except (OSError, ValueError) as error:
         raise ValueError(f"{path} cannot be read: {error}") from error
-    if not isinstance(found, Recipe):
-        raise ValueError(f"{path} holds a {type(found).__name__} instead of a recipe")
-    return found
 
 
 def write_recipe(folder: Path, recipe: Recipe) -> None:
@@ -86,7 +82,7 @@ def write_recipe(folder: Path, recipe: Recipe) -> None:
     write_json(folder / RECIPE, to_data(recipe))
 
 
-def _json(path: Path) -> Any:
+def _json(path: Path) -> object:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
@@ -98,8 +94,7 @@ def keep_model(folder: Path, task: Task, model: nn.Module, step: int, scores: di
         fresh.mkdir()
         usable = task.export(model)
         save(usable, fresh / "model.safetensors")
-        config = {"model": type(usable).__name__, "config": fields_of(usable.config)}
-        write_json(fresh / "config.json", config)
+        write_json(fresh / "config.json", architecture(usable))
         task.save(fresh)
         write_json(fresh / "task.json", {**task.describe(), "step": step, "scores": scores})
         seal(fresh)

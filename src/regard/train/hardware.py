@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 
 from regard.cost import price
@@ -37,7 +35,7 @@ def peak(device: torch.device, bfloat16: bool) -> float | None:
     return None
 
 
-def training_flops(config: Any, tokens: int | None) -> int | None:
+def training_flops(config: object, tokens: int | None) -> int | None:
     """Operations to train on one example, forward and backward; None for what has no price.
 
     >>> from regard.models import MLPConfig

@@ -10,6 +10,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import ModuleType
 
+from regard.values import Json
+
 try:
     import fcntl
 except ImportError:  # Windows
@@ -69,7 +71,7 @@ def _lock(handle: int) -> bool:
     return owner is None or (owner["host"] == socket.gethostname() and not _alive(owner["pid"]))
 
 
-def _owner(text: bytes) -> dict[str, object] | None:
+def _owner(text: bytes) -> Json | None:
     try:
         found = json.loads(text)
         return {"pid": int(found["pid"]), "host": str(found["host"])}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import nullcontext, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -17,7 +16,6 @@ from regard.train.checkpoint import numbered
 from regard.train.curves import draw_curves
 from regard.train.distributed import Team, whole_weights
 from regard.train.ema import Averages, share_kept
-from regard.train.faults import Interrupt, Stopped, Watch, diverged, how_to_go_on
 from regard.train.folder import CHECKPOINTS, SUMMARY, keep_model
 from regard.train.hardware import peak, training_flops
 from regard.train.metrics import Metrics, keep_record, read_rows
@@ -25,8 +23,10 @@ from regard.train.pace import Pace, Stopwatch, due
 from regard.train.progress import Progress
 from regard.train.recipe import Recipe
 from regard.train.steps import Batch, Step
+from regard.train.stopping import Interrupt, Interrupted, Stopped, Watch, diverged, how_to_go_on
 from regard.train.switches import chosen_compile, uses_bfloat16
 from regard.train.task import Setting, Task
+from regard.values import Json
 
 MEMORISING = 25  # steps between two looks at whether a few examples are known by heart
 
@@ -44,8 +44,8 @@ class Result:
     examples_per_second: float
     parameters: int
 
-    def as_dict(self) -> dict[str, Any]:
-        """Everything, for machines."""
+    def as_dict(self) -> Json:
+        """Steps, scores and seconds, as JSON."""
         return asdict(self)
 
 
@@ -64,19 +64,19 @@ class Training:
         self.parameters = sum(weight.numel() for weight in model.parameters())
         self.model = team.place(model, device).train()
         self.optimizer = recipe.optimizer.build(self.model)
-        self.averages = None if recipe.ema is None else Averages(self.model)
+        self.averages = None if recipe.checks.ema is None else Averages(self.model)
         seconds = None if recipe.minutes is None else 60.0 * recipe.minutes
         self.pace = Pace(recipe.steps_for(self.task.examples), seconds)
         self.watch, self.interrupt = Watch(), Interrupt()
         self.done, self.validated, self.saved = 0, -1, (-1, -1)
         self.rows: list[tuple[Tensor, float]] = []
-        self.best: dict[str, Any] | None = None
+        self.best: Json | None = None
         self.memorised, self.leaving, self.speed = False, False, 0.0
         self.metrics: Metrics | None = None
         self.step: Step | None = None
         config = getattr(model, "config", None)
         tokens = self.task.per_example if self.task.unit == "tokens" else None
-        self.peak = peak(device, uses_bfloat16(recipe, device))
+        self.peak = peak(device, uses_bfloat16(recipe.execution, device))
         self.flops = None if self.peak is None else training_flops(config, tokens)
 
     def run(self) -> Result:
@@ -89,8 +89,8 @@ class Training:
             self.optimizer,
             self.averages,
             recipe=recipe,
-            bfloat16=uses_bfloat16(recipe, self.device),
-            compile=chosen_compile(recipe, self.device, self.team.world),
+            bfloat16=uses_bfloat16(recipe.execution, self.device),
+            compile=chosen_compile(recipe.execution, self.device, self.team.world),
             team=self.team,
         )
         self.bar.say(telling.opening(self))
@@ -103,7 +103,7 @@ class Training:
                     self._one()
                     if self.over() or _divides(self._validate_every(), self.done):
                         self._validate()
-                    if self.over() or self.done % recipe.save_every == 0:
+                    if self.over() or self.done % recipe.checks.save_every == 0:
                         saving.save(self, last=self.over())
                     if self.leaving or (self.interrupt.asked and self.team.world == 1):
                         self._leave()
@@ -120,7 +120,7 @@ class Training:
     def _open_record(self) -> None:
         """The record from here on; one of a run whose checkpoints are gone is kept beside it."""
         last = max((row["step"] for row in read_rows(self.folder)), default=0)
-        if self.done == 0 and last > self.recipe.save_every:
+        if self.done == 0 and last > self.recipe.checks.save_every:
             kept = keep_record(self.folder)
             self.bar.warn(f"there is a record of {last:,} steps and no checkpoint: it is kept as {kept.name}")
         self.metrics = Metrics(self.folder, self.done, self.validated)
@@ -130,21 +130,21 @@ class Training:
         return self.memorised or self.pace.over(self.done)
 
     def _validate_every(self) -> int | None:
-        if self.recipe.overfit and self.recipe.validate_every is None:
+        if self.recipe.checks.overfit and self.recipe.checks.validate_every is None:
             return MEMORISING
-        return self.recipe.validate_every
+        return self.recipe.checks.validate_every
 
     def _one(self) -> None:
         """One step, its learning rate and its chance from the step's number."""
         recipe, step = self.recipe, self.done
         assert self.step is not None
         multiplier = recipe.schedule.at(self.pace.middle(step))
-        kept = 0.0 if recipe.ema is None else share_kept(recipe.ema, step)
+        kept = 0.0 if recipe.checks.ema is None else share_kept(recipe.checks.ema, step)
         seed = seed_of(recipe.seed, "step", step, 0)
         self.step(self._batch(step), multiplier=multiplier, kept=kept, seed=seed)
         self.rows.append((self.step.row.clone(), multiplier))
         self.done += 1
-        if due(self.done, recipe.read_every):
+        if due(self.done, recipe.checks.read_every):
             self.read()
 
     def _batch(self, step: int) -> Batch:
@@ -208,7 +208,7 @@ class Training:
         self._record()
         listed = "  ".join(f"{name} {value:.4f}" for name, value in scores.items())
         self.bar.say(f"step {self.done:,}: {listed}\n{telling.indented(shown)}")
-        self.memorised = self.recipe.overfit is not None and self.task.memorised(scores)
+        self.memorised = self.recipe.checks.overfit is not None and self.task.memorised(scores)
         self.clock.turn("training")
 
     def _shown(self, best: torch.nn.Module | None, scores: dict[str, float]) -> str:
@@ -237,8 +237,9 @@ class Training:
 
     def _leave(self) -> None:
         saving.save(self, last=True)
-        self.bar.say(f"stopped after step {self.done:,}, saved; go on with: {how_to_go_on(self.folder)}")
-        raise KeyboardInterrupt
+        said = f"stopped after step {self.done:,}, saved; go on with: {how_to_go_on(self.folder)}"
+        self.bar.say(said)
+        raise Interrupted(said)
 
     def _finish(self) -> Result:
         self.clock.turn(None)

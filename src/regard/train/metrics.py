@@ -11,14 +11,18 @@ import re
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 from zlib import crc32
 
 from regard.files import Unwritten, write, write_all
+from regard.values import Json
+
+if TYPE_CHECKING:
+    from torch.utils.tensorboard import SummaryWriter
 
 FILE = "metrics.jsonl"
 SUM = re.compile(r', "crc32": "([0-9a-f]{8})"\}$')
-Row = dict[str, Any]
+Row = Json
 
 
 def line_of(row: Row) -> str:
@@ -100,12 +104,12 @@ class Metrics:
         write(self.path, data)
         self.size = len(data)
         self.handle: int | None = os.open(self.path, os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0))
-        self.board: Any = None
+        self.board: SummaryWriter | None = None
         if find_spec("tensorboard") is not None:
-            from torch.utils.tensorboard import SummaryWriter
+            from torch.utils.tensorboard import SummaryWriter as Writer
 
             with suppress(OSError):  # on a full disk there is no board: the rows of our own are the record
-                self.board = SummaryWriter(str(folder / "tensorboard"), purge_step=since + 1)
+                self.board = Writer(str(folder / "tensorboard"), purge_step=since + 1)
 
     def add(self, kind: str, step: int, **values: float | str) -> None:
         """One more row, which `flush` writes."""

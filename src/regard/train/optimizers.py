@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from regard.train.checks import check_rates, check_shares
+from regard.errors import check_rates, check_shares
 from regard.train.muon import MuonMatrices
 
 Named = dict[str, nn.Parameter]
@@ -91,7 +90,7 @@ def inside(name: str, weight: Tensor) -> bool:
 class Optimizer:
     """One or two optimisers that step together, their learning rates all multiplied by one number."""
 
-    def __init__(self, parts: Iterable[Any]) -> None:
+    def __init__(self, parts: Iterable[torch.optim.Optimizer]) -> None:
         self.parts = list(parts)
 
     @property

@@ -82,3 +82,25 @@ def by_length(stream: Stream, lengths: Tensor, *, batch: int, pool: int, seed: i
         return ranked[torch.randperm(pool, generator=draws)].flatten()
 
     return Stream(batch * pool, items, stream.device)
+
+
+class Examples:
+    """The numbers below `count`, in another order each epoch; given lengths, those of a batch are alike.
+
+    >>> Examples(3, seed=0, device=torch.device("cpu")).batch(0, 3).sort().values.tolist()
+    [0, 1, 2]
+    """
+
+    def __init__(self, count: int, *, seed: int, device: torch.device, lengths: Tensor | None = None) -> None:
+        self.stream = Stream(count, lambda epoch: shuffled(count, seed, epoch), device)
+        self.seed, self.lengths = seed, lengths
+        self._near: dict[int, Stream] = {}
+
+    def batch(self, step: int, size: int) -> Tensor:
+        """The examples of a step."""
+        stream = self.stream
+        if self.lengths is not None:
+            if size not in self._near:
+                self._near[size] = by_length(stream, self.lengths, batch=size, pool=16, seed=self.seed)
+            stream = self._near[size]
+        return stream.batch(step, size)

@@ -11,11 +11,12 @@ from typing import Any
 
 from regard.errors import did_you_mean
 from regard.pattern import Pattern, parse
-from regard.train.recipe import Recipe
+from regard.train.recipe import LIMITS, PART_OF, Recipe
+from regard.train.recipe_data import KINDS
 
 
 def override(recipe: Recipe, settings: Iterable[str]) -> Recipe:
-    """The recipe with each `path=value` set; what the recipe lacks is looked for in its task.
+    """The recipe with each `path=value` set; what it lacks is looked for in its parts and its task.
 
     >>> override(Recipe(name="x", task=None, batch=32, steps=9), ["batch=64", "schedule.warmup=0.2"]).batch
     64
@@ -28,42 +29,39 @@ def override(recipe: Recipe, settings: Iterable[str]) -> Recipe:
         path, equals, text = setting.partition("=")
         if not equals or not path.strip():
             raise ValueError(f"--set takes path=value, for example model.depth=8, got {setting!r}")
-        names = path.strip().split(".")
-        if names[0] not in names_of(recipe) and names[0] in names_of(recipe.task):
-            names = ["task", *names]
-        recipe = _set(recipe, names, text.strip(), recipe)
+        recipe = _set(recipe, path.strip().split("."), text.strip())
     return recipe
 
 
-def names_of(value: Any) -> list[str]:
+def names_of(value: object) -> list[str]:
     """The fields of a dataclass, or none."""
     return [field.name for field in fields(value)] if is_dataclass(value) else []
 
 
-def _limit(recipe: Recipe, name: str, text: str) -> Recipe:
-    value = read(text, typing.get_type_hints(Recipe)[name], name)
-    return replace(recipe, **{"steps": None, "epochs": None, "minutes": None, name: value})
-
-
-def _set(value: Any, names: list[str], text: str, recipe: Recipe) -> Any:
+def _set(value: Any, names: list[str], text: str) -> Any:
     name, *rest = names
-    known = names_of(value)
-    if name not in known:
-        if not known:
+    choices = names_of(value)
+    if isinstance(value, Recipe):
+        if name in LIMITS and not rest:
+            # The three exclude each other: setting one unsets the others.
+            new = read(text, typing.get_type_hints(Recipe)[name], name)
+            return value.but(**{**dict.fromkeys(LIMITS), name: new})
+        inside = dict.fromkeys(names_of(value.task), "task") | PART_OF
+        if name not in choices and name in inside:
+            return _set(value, [inside[name], *names], text)
+        choices += inside
+    if name not in choices:
+        if not choices:
             raise ValueError(f"there is no field {name!r} in {value!r}")
-        choices = known + (names_of(recipe.task) if value is recipe else [])
         hint = did_you_mean(name, choices, f"fields: {', '.join(choices)}")
         raise ValueError(f"{type(value).__name__} has no field {name!r}{hint}")
     if rest:
-        return replace(value, **{name: _set(getattr(value, name), rest, text, recipe)})
-    if isinstance(value, Recipe) and name in ("steps", "epochs", "minutes"):
-        # The three exclude each other: setting one unsets the others.
-        return _limit(value, name, text)
+        return replace(value, **{name: _set(getattr(value, name), rest, text)})
     hints = typing.get_type_hints(type(value))
     return replace(value, **{name: read(text, hints[name], name)})
 
 
-def read(text: str, kind: Any, name: str) -> Any:
+def read(text: str, kind: object, name: str) -> object:
     """A value of this type from its text.
 
     >>> read("8", int, "depth"), read("none", float | None, "ema"), read("causal", Pattern, "pattern")
@@ -82,22 +80,22 @@ def read(text: str, kind: Any, name: str) -> Any:
     raise ValueError(f"{name} must be {shown}, got {name}={text!r}")
 
 
-def _choices(kind: Any) -> list[Any]:
+def _choices(kind: object) -> list[object]:
     """The members of a union, those that take any text last."""
     union = typing.get_origin(kind) in (typing.Union, types.UnionType)
     members = list(typing.get_args(kind)) if union else [kind]
     return sorted(members, key=lambda member: member in (str, Any))
 
 
-def _read_one(text: str, kind: Any) -> Any:  # noqa: PLR0911 - one line for each type
+def _read_one(text: str, kind: object) -> object:  # noqa: PLR0911 - one line for each type
     if kind is type(None):
         if text.lower() != "none":
             raise ValueError(text)
         return None
     if kind is bool:
-        return (
-            {"true": True, "false": False}[text.lower()] if text.lower() in ("true", "false") else _no(text)
-        )
+        if text.lower() not in ("true", "false"):
+            raise ValueError(text)
+        return text.lower() == "true"
     if kind is int:
         return int(text.replace("_", "").replace(",", ""))
     if kind is float:
@@ -111,7 +109,7 @@ def _read_one(text: str, kind: Any) -> Any:  # noqa: PLR0911 - one line for each
     return _sequence(text, kind)
 
 
-def _sequence(text: str, kind: Any) -> tuple[Any, ...]:
+def _sequence(text: str, kind: object) -> tuple[object, ...]:
     """A tuple: `(4, 2)`, or patterns parted by semicolons."""
     inner = [member for member in typing.get_args(kind) if member is not Ellipsis]
     if inner and isinstance(inner[0], type) and issubclass(inner[0], Pattern):
@@ -124,14 +122,12 @@ def _sequence(text: str, kind: Any) -> tuple[Any, ...]:
     return tuple(found)
 
 
-def _part(text: str, kind: Any) -> Any:
+def _part(text: str, kind: object) -> object:
     """A part by name and fields: `Muon(lr=0.01)`, `Rotary()`."""
-    from regard.train.written import kinds
-
     call = ast.parse(text if text.endswith(")") else f"{text}()", mode="eval").body
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
         raise ValueError(text)
-    part = kinds().get(call.func.id)
+    part = KINDS.get(call.func.id)
     if part is None or (kind is not Any and part is not kind):
         raise ValueError(text)
     values = [ast.literal_eval(argument) for argument in call.args]
@@ -139,9 +135,5 @@ def _part(text: str, kind: Any) -> Any:
     return part(*values, **named)
 
 
-def _name(kind: Any) -> str:
+def _name(kind: object) -> str:
     return "none" if kind is type(None) else getattr(kind, "__name__", str(kind))
-
-
-def _no(text: str) -> Any:
-    raise ValueError(text)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import time
 from importlib.util import find_spec
-from typing import Any
 
 SECONDS = 10.0  # between two plain lines
 
@@ -48,7 +47,7 @@ class Bar(Progress):
         from rich.progress import BarColumn, TextColumn
         from rich.progress import Progress as RichProgress
 
-        self.rich: Any = RichProgress(
+        self.rich = RichProgress(
             TextColumn("[bold]{task.description}"), BarColumn(None), TextColumn("{task.fields[parts]}")
         )
         self.task = self.rich.add_task(title, total=1.0, parts="")

@@ -2,26 +2,81 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from regard.errors import check_int
-from regard.train.checks import check_choice, check_rates, check_shares
+from regard.errors import check_choice, check_int, check_rates, check_shares
 from regard.train.optimizers import AdamW, Choice
 from regard.train.schedules import Cosine, Schedule
 
 PRECISIONS = ("auto", "float32", "bfloat16")
 COMPILES = ("auto", "none", "compile", "graph")
 SHARDINGS = ("replicate", "shard")
+LIMITS = ("steps", "epochs", "minutes")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Execution:
+    """How a step is carried out: in `accumulate` parts, on what numbers, compiled how, over processes how.
+
+    "auto" means bfloat16 on a GPU and float32 elsewhere, and one CUDA graph per step on a single GPU. A
+    gradient longer than `clip` is cut to that length.
+    """
+
+    accumulate: int = 1
+    clip: float | None = 1.0
+    precision: str = "auto"
+    compile: str = "auto"
+    tf32: bool = False
+    deterministic: bool = False
+    sharding: str = "replicate"
+
+    def __post_init__(self) -> None:
+        check_int("accumulate", self.accumulate, 1)
+        if self.clip is not None:
+            check_rates(clip=self.clip)
+        check_choice("precision", self.precision, PRECISIONS)
+        check_choice("compile", self.compile, COMPILES)
+        check_choice("sharding", self.sharding, SHARDINGS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checks:
+    """What is looked at and kept on the way: steps between validations, checkpoints and readings of losses.
+
+    `keep` is how many checkpoints stay, `ema` the decay of the averaged weights that are validated and kept.
+    With `overfit`, training is tried on so many examples alone, until they are known by heart.
+    """
+
+    validate_every: int | None = None
+    save_every: int = 500
+    read_every: int = 20
+    keep: int = 2
+    ema: float | None = None
+    overfit: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("save_every", "read_every", "keep"):
+            check_int(name, getattr(self, name), 1)
+        for name in ("validate_every", "overfit"):
+            if getattr(self, name) is not None:
+                check_int(name, getattr(self, name), 1)
+        if self.ema is not None:
+            check_shares(ema=self.ema)
+
+
+# Where a field is that is changed by its own name: `--set keep=3`.
+PART_OF = {field.name: "execution" for field in fields(Execution)} | {
+    field.name: "checks" for field in fields(Checks)
+}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
     """What to train, on what, how and for how long: one of `steps`, `epochs` and `minutes`.
 
-    `batch` counts examples over all processes and all `accumulate` parts of a step. "auto" means bfloat16
-    on a GPU and float32 elsewhere, and one CUDA graph per step on a single GPU. `ema` is the decay of the
-    averaged weights that are validated and kept. `before` is trained first, and its model starts this one.
+    `batch` counts examples over all processes and all parts of a step. `before` is trained first, and its
+    model starts this one.
     """
 
     name: str
@@ -32,31 +87,17 @@ class Recipe:
     minutes: float | None = None
     optimizer: Choice = AdamW()  # noqa: RUF009 - a frozen value
     schedule: Schedule = Cosine()  # noqa: RUF009 - a frozen value
-    accumulate: int = 1
-    clip: float | None = 1.0
-    ema: float | None = None
+    execution: Execution = Execution()
+    checks: Checks = Checks()
     seed: int = 0
-    precision: str = "auto"
-    compile: str = "auto"
-    tf32: bool = False
-    deterministic: bool = False
-    sharding: str = "replicate"
-    validate_every: int | None = None
-    save_every: int = 500
-    read_every: int = 20
-    keep: int = 2
-    overfit: int | None = None
     before: Recipe | None = None
 
     def __post_init__(self) -> None:
-        for name, least in (("batch", 1), ("accumulate", 1), ("save_every", 1), ("read_every", 1)):
-            check_int(name, getattr(self, name), least)
-        check_int("keep", self.keep, 1)
+        check_int("batch", self.batch, 1)
         check_int("seed", self.seed, 0)
-        for name in ("steps", "validate_every", "overfit"):
-            if getattr(self, name) is not None:
-                check_int(name, getattr(self, name), 1)
-        limits = {name: getattr(self, name) for name in ("steps", "epochs", "minutes")}
+        if self.steps is not None:
+            check_int("steps", self.steps, 1)
+        limits = {name: getattr(self, name) for name in LIMITS}
         given = {name: value for name, value in limits.items() if value is not None}
         if len(given) != 1:
             shown = ", ".join(f"{name}={value}" for name, value in limits.items())
@@ -64,17 +105,9 @@ class Recipe:
         check_rates(**given)
         if 0 in given.values():
             raise ValueError(f"a run must not be empty, got {given}")
-        if self.clip is not None:
-            check_rates(clip=self.clip)
-        if self.ema is not None:
-            check_shares(ema=self.ema)
-        check_choice("precision", self.precision, PRECISIONS)
-        check_choice("compile", self.compile, COMPILES)
-        check_choice("sharding", self.sharding, SHARDINGS)
-        if self.batch % self.accumulate:
-            raise ValueError(
-                f"accumulate must divide batch, got batch={self.batch}, accumulate={self.accumulate}"
-            )
+        if self.batch % self.execution.accumulate:
+            parts = self.execution.accumulate
+            raise ValueError(f"accumulate must divide batch, got batch={self.batch}, accumulate={parts}")
 
     def steps_for(self, examples: int) -> int | None:
         """How many steps the run has, or None where time decides.
@@ -85,3 +118,15 @@ class Recipe:
         if self.epochs is not None:
             return max(1, -(-round(self.epochs * examples) // self.batch))
         return self.steps
+
+    def but(self, **changes: object) -> Recipe:
+        """The recipe with some fields changed, those of `execution` and `checks` by their own names.
+
+        >>> Recipe(name="x", task=None, batch=32, steps=9).but(batch=64, keep=3).checks.keep
+        3
+        """
+        parts = {}
+        for part in ("execution", "checks"):
+            own = {name: changes.pop(name) for name in list(changes) if PART_OF.get(name) == part}
+            parts[part] = replace(changes.pop(part, getattr(self, part)), **own)  # type: ignore[type-var]
+        return replace(self, **parts, **changes)  # type: ignore[arg-type]

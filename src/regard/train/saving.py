@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from regard.files import tidy
 from regard.train.changes import changed
@@ -16,14 +16,15 @@ from regard.train.checkpoint import (
     set_aside,
     write_checkpoint,
 )
-from regard.train.faults import Stopped, how_to_go_on
 from regard.train.folder import CHECKPOINTS, best_from, best_into, read_recipe
 from regard.train.metrics import damaged_rows, read_rows, rows_until
 from regard.train.recipe import Recipe
+from regard.train.recipe_data import from_data, to_data
 from regard.train.shards import fill, write_shards
-from regard.train.written import from_data, to_data
+from regard.train.stopping import Stopped, how_to_go_on
+from regard.values import Json
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the loop calls these functions, which read what it holds
     from regard.train.loop import Training
 
 
@@ -56,13 +57,13 @@ def _write(run: Training) -> None:
     def write() -> None:
         assert run.metrics is not None
         run.metrics.flush(hard=True)  # the rows up to here come before the checkpoint that relies on them
-        write_checkpoint(folder, run.done, tensors, state, keep=run.recipe.keep, more=more)
+        write_checkpoint(folder, run.done, tensors, state, keep=run.recipe.checks.keep, more=more)
         tidy(run.folder)
 
     run.team.led(write)
 
 
-def _state(run: Training) -> dict[str, Any]:
+def _state(run: Training) -> Json:
     return {
         "seconds": {name: value for name, value in run.clock.seconds.items() if name != "setup"},
         "pace": {"step": run.pace.step, "used": run.pace.used},
@@ -131,7 +132,7 @@ def _take_up(run: Training, found: Checkpoint) -> None:
 
 def _validated(step: int, recipe: Recipe) -> int:
     """The last validation of a checkpoint that does not tell: those of old were written after it."""
-    every = recipe.validate_every
+    every = recipe.checks.validate_every
     return step if every is not None and step % every == 0 else step - 1
 
 

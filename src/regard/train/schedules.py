@@ -9,50 +9,50 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from regard.train.checks import check_shares
+from regard.errors import check_shares
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cosine:
+class Falling:
+    """Up in a line over `warmup` of the run, then down to `floor`."""
+
+    warmup: float = 0.05
+    floor: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_shares(warmup=self.warmup, floor=self.floor)
+
+    def at(self, share: float) -> float:
+        """The multiplier when this share of the run is over."""
+        return share / self.warmup if share < self.warmup else self.after(_over(share, self.warmup))
+
+    def after(self, over: float) -> float:
+        """The multiplier when this share of what follows the warm-up is over."""
+        raise NotImplementedError
+
+
+class Cosine(Falling):
     """Up in a line over `warmup` of the run, then down half a cosine to `floor`.
 
     >>> [round(Cosine(warmup=0.1).at(share), 3) for share in (0, 0.05, 0.1, 0.55, 1)]
     [0.0, 0.5, 1.0, 0.5, 0.0]
     """
 
-    warmup: float = 0.05
-    floor: float = 0.0
-
-    def __post_init__(self) -> None:
-        check_shares(warmup=self.warmup, floor=self.floor)
-
-    def at(self, share: float) -> float:
-        """The multiplier when this share of the run is over."""
-        if share < self.warmup:
-            return share / self.warmup
-        over = _over(share, self.warmup)
+    def after(self, over: float) -> float:
+        """Half a cosine."""
         return self.floor + (1 - self.floor) * 0.5 * (1 + math.cos(math.pi * over))
 
 
-@dataclass(frozen=True, kw_only=True)
-class Linear:
+class Linear(Falling):
     """Up in a line over `warmup` of the run, then down in a line to `floor`.
 
     >>> [Linear(warmup=0.5, floor=0.5).at(share) for share in (0, 0.25, 0.5, 0.75, 1)]
     [0.0, 0.5, 1.0, 0.75, 0.5]
     """
 
-    warmup: float = 0.05
-    floor: float = 0.0
-
-    def __post_init__(self) -> None:
-        check_shares(warmup=self.warmup, floor=self.floor)
-
-    def at(self, share: float) -> float:
-        """The multiplier when this share of the run is over."""
-        if share < self.warmup:
-            return share / self.warmup
-        return 1 - (1 - self.floor) * _over(share, self.warmup)
+    def after(self, over: float) -> float:
+        """A line."""
+        return 1 - (1 - self.floor) * over
 
 
 @dataclass(frozen=True, kw_only=True)

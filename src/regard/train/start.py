@@ -7,7 +7,6 @@ from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from traceback import clear_frames
-from typing import Any
 
 import torch
 
@@ -18,16 +17,17 @@ from regard.train.changes import recipe_digest
 from regard.train.checkpoint import numbered
 from regard.train.distributed import Team, join, lost
 from regard.train.environment import ENVIRONMENT, add_start, environment
-from regard.train.faults import Stopped, out_of_memory
 from regard.train.folder import BEFORE, CHECKPOINTS, MODEL, RECIPE, SUMMARY, goes_on, write_recipe
 from regard.train.lock import held
 from regard.train.loop import Result, Training
 from regard.train.metrics import damaged_rows
 from regard.train.progress import progress
 from regard.train.recipe import Recipe
+from regard.train.recipe_data import to_data
+from regard.train.stopping import Stopped, out_of_memory
 from regard.train.switches import chosen_device, switched
 from regard.train.task import Setting
-from regard.train.written import to_data
+from regard.values import Json
 
 
 @dataclass(frozen=True)
@@ -61,16 +61,16 @@ def train(
     if origin is not None and resume is True:
         raise ValueError("resume goes on with a run and origin begins a new one: give one of them")
     place, data = chosen_device(device), None if data_dir is None else Path(data_dir)
-    team = join(place, recipe.sharding)
+    team = join(place, recipe.execution.sharding)
     where = Where(Path(folder), place, team, data, quiet or not team.leads)
     try:
         with _let_go(team):
             return _run(recipe, where, resume, origin)
     except torch.OutOfMemoryError as error:
-        raise out_of_memory(place, recipe.batch, recipe.accumulate) from error
+        raise out_of_memory(place, recipe.batch, recipe.execution.accumulate) from error
     except RuntimeError as error:
-        if "can't allocate memory" in str(error):
-            raise out_of_memory(place, recipe.batch, recipe.accumulate) from error
+        if "can't allocate memory" in str(error):  # on a CPU, torch has no type for it
+            raise out_of_memory(place, recipe.batch, recipe.execution.accumulate) from error
         if team.world > 1 and lost(error):
             first = str(error).splitlines()[0]
             raise Stopped(
@@ -99,7 +99,7 @@ def _let_go(team: Team) -> Iterator[None]:
 
 def _run(recipe: Recipe, where: Where, resume: bool | str, origin: str | Path | None = None) -> Result:
     """One stage in its folder, which is this process's alone until the end."""
-    team = replace(where.team, sharding=recipe.sharding)
+    team = replace(where.team, sharding=recipe.execution.sharding)
     with ExitStack() as stack:
         team.together(lambda: _check_parts(recipe, team.world))
         on, more, said = team.led(lambda: _opened(stack, recipe, where, resume, origin))
@@ -108,10 +108,10 @@ def _run(recipe: Recipe, where: Where, resume: bool | str, origin: str | Path | 
             if recipe.before is not None:
                 said += _first(recipe.before, where, on)
                 task = replace(task, start=str(where.folder / BEFORE / MODEL))
-            stack.enter_context(switched(recipe, where.device))
+            stack.enter_context(switched(recipe.execution, where.device))
             bar = progress(recipe.name, quiet=where.quiet)
             stack.callback(bar.close)
-            setting = Setting(where.device, recipe.seed, where.data_dir, recipe.overfit)
+            setting = Setting(where.device, recipe.seed, where.data_dir, recipe.checks.overfit)
             run = Training(replace(recipe, before=None, task=task), recipe, where.folder, setting, team, bar)
         if on:
             saving.restore(run)
@@ -122,16 +122,16 @@ def _run(recipe: Recipe, where: Where, resume: bool | str, origin: str | Path | 
 
 
 def _check_parts(recipe: Recipe, world: int) -> None:
-    if recipe.batch % (recipe.accumulate * world):
+    if recipe.batch % (recipe.execution.accumulate * world):
         raise ValueError(
             f"batch must be divisible by accumulate × processes, got batch={recipe.batch}, "
-            f"accumulate={recipe.accumulate}, processes={world}"
+            f"accumulate={recipe.execution.accumulate}, processes={world}"
         )
 
 
 def _opened(
     stack: ExitStack, recipe: Recipe, where: Where, resume: bool | str, origin: str | Path | None
-) -> tuple[bool, dict[str, Any], list[str]]:
+) -> tuple[bool, Json, list[str]]:
     """Make and lock the folder; whether there is something to go on from, where that is from, what to say."""
     folder = where.folder
     if resume is True and not folder.is_dir():
@@ -180,7 +180,7 @@ def _tidied(folder: Path) -> None:
     tidy(folder / CHECKPOINTS)
 
 
-def _noted(recipe: Recipe, where: Where, over: bool = False, **more: Any) -> list[str]:
+def _noted(recipe: Recipe, where: Where, over: bool = False, **more: object) -> list[str]:
     """Write this start into the run's history and then its recipe; give what the history has to say."""
     digest = recipe_digest(to_data(recipe))
     entry = environment(where.device, where.team.world) | {"recipe": digest, **more}

@@ -7,7 +7,7 @@ then replayed: the host copies a batch's numbers into fixed places and launches 
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -55,17 +55,18 @@ class Step:
         team: Team,
     ) -> None:
         self.task, self.model, self.optimizer, self.averages = task, model, optimizer, averages
-        self.clip, self.bfloat16, self.team, self.mode = recipe.clip, bfloat16, team, compile
-        self.batch, self.parts = recipe.batch, recipe.accumulate
+        self.clip, self.bfloat16, self.team, self.mode = recipe.execution.clip, bfloat16, team, compile
+        self.batch, self.parts = recipe.batch, recipe.execution.accumulate
         self.device = next(model.parameters()).device
         self.generator = torch.Generator(self.device)
         self.multiplier = torch.ones((), device=self.device)
         self.kept = torch.zeros((), device=self.device)
         self.row = torch.zeros(2, device=self.device)
-        objective: Any = team.wrap(Objective(task, model))
+        objective: nn.Module = team.wrap(Objective(task, model))
         if compile != "none":
             # Fixed shapes, and no CUDA graphs of the compiler's own: ours holds the whole step.
-            objective = torch.compile(objective, dynamic=False if compile == "graph" else None)
+            dynamic = False if compile == "graph" else None
+            objective = cast(nn.Module, torch.compile(objective, dynamic=dynamic))
         self.objective = objective
         self.graph: torch.cuda.CUDAGraph | None = None
         self.place: Batch = ()
@@ -86,7 +87,7 @@ class Step:
         assert self.graph is not None
         self.graph.replay()
 
-    def autocast(self) -> AbstractContextManager[Any]:
+    def autocast(self) -> AbstractContextManager[None]:
         """bfloat16 for products, where asked for."""
         return torch.autocast(self.device.type, torch.bfloat16) if self.bfloat16 else nullcontext()
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import torch
 
-from regard.train.recipe import Recipe
+from regard.train.recipe import Execution
 
 
 def chosen_device(device: str | torch.device | None) -> torch.device:
@@ -27,34 +27,34 @@ def chosen_device(device: str | torch.device | None) -> torch.device:
     return found
 
 
-def chosen_compile(recipe: Recipe, device: torch.device, world: int) -> str:
+def chosen_compile(how: Execution, device: torch.device, world: int) -> str:
     """How the step runs: none, compile or graph."""
-    if recipe.compile == "auto":
+    if how.compile == "auto":
         return "none" if device.type == "cpu" else "graph" if world == 1 else "compile"
-    if recipe.compile == "graph" and device.type != "cuda":
+    if how.compile == "graph" and device.type != "cuda":
         raise ValueError("compile=graph needs a GPU, got device=cpu; use --set compile=none")
-    if recipe.compile == "graph" and world > 1:
+    if how.compile == "graph" and world > 1:
         raise ValueError(f"compile=graph is for one process, got {world}; use --set compile=compile")
-    return recipe.compile
+    return how.compile
 
 
-def uses_bfloat16(recipe: Recipe, device: torch.device) -> bool:
+def uses_bfloat16(how: Execution, device: torch.device) -> bool:
     """Whether products are taken in bfloat16."""
-    return recipe.precision == "bfloat16" or (recipe.precision == "auto" and device.type == "cuda")
+    return how.precision == "bfloat16" or (how.precision == "auto" and device.type == "cuda")
 
 
 @contextmanager
-def switched(recipe: Recipe, device: torch.device) -> Iterator[None]:
-    """torch as the recipe wants it, and as it was afterwards, its random numbers included."""
+def switched(how: Execution, device: torch.device) -> Iterator[None]:
+    """torch as a recipe wants it, and as it was afterwards, its random numbers included."""
     precision = torch.get_float32_matmul_precision()
     deterministic = torch.are_deterministic_algorithms_enabled()
-    if recipe.deterministic and device.type == "cuda":
+    if how.deterministic and device.type == "cuda":
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # cuBLAS asks for it
     with torch.random.fork_rng(devices=[device.index] if device.type == "cuda" else []):
         try:
-            if recipe.tf32:
+            if how.tf32:
                 torch.set_float32_matmul_precision("high")
-            if recipe.deterministic:
+            if how.deterministic:
                 torch.use_deterministic_algorithms(True)
             yield
         finally:

@@ -1,15 +1,22 @@
-"""What the loop asks of a task, and where a task is set up."""
+"""What the loop asks of a task, where a task is set up, and what most tasks share."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol, TypeVar
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
 
+from regard.data import Tokenizer
 from regard.train.distributed import ALONE, Team
+from regard.train.order import Examples, Stream
+from regard.values import Json
+
+Given = TypeVar("Given")
 
 
 @dataclass(frozen=True)
@@ -71,8 +78,63 @@ class Task(Protocol):
     def export(self, model: nn.Module) -> nn.Module:
         """The model that is saved for use: one that `regard.models.save` knows."""
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> Json:
         """What using the model later takes besides its weights, as JSON."""
 
     def save(self, folder: Path) -> None:
         """Write what JSON cannot hold: the tokenizer."""
+
+
+class BaseTask:
+    """What most tasks share: an order of their examples, and scores added up over a team."""
+
+    per_example, has_test = 1, True
+    device: torch.device
+    order: Examples | Stream
+    tokenizer: Tokenizer | None = None
+
+    @property
+    def fixed(self) -> bool:
+        """Whether batches have one shape: CUDA graphs need that, CPUs gain from short ones."""
+        return self.device.type != "cpu"
+
+    def batch(self, step: int, size: int) -> tuple[Tensor, ...]:
+        """The numbers of the examples of a step."""
+        return (self.order.batch(step, size),)
+
+    def export(self, model: nn.Module) -> nn.Module:
+        """The model as it is."""
+        return model
+
+    def save(self, folder: Path) -> None:
+        """Write the tokenizer, where there is one."""
+        if self.tokenizer is not None:
+            self.tokenizer.save(folder)
+
+    @torch.no_grad()
+    def sums(
+        self, team: Team, count: int, batches: Iterable[Given], score: Callable[[Given], Sequence[Tensor]]
+    ) -> list[float]:
+        """The `count` numbers that `score` gives for each batch, added up over batches and processes."""
+        totals = torch.zeros(count, dtype=torch.float64, device=self.device)
+        for counts, batch in team.share(batches):
+            totals += counts * torch.stack([one.double() for one in score(batch)])
+        team.sum(totals)
+        return totals.tolist()
+
+    def accuracy(
+        self,
+        team: Team,
+        count: int,
+        batches: Iterable[Given],
+        answer: Callable[[Given], tuple[Tensor, Tensor]],
+    ) -> dict[str, float]:
+        """Accuracy and loss over `count` examples, of which `answer` gives a batch's logits and labels."""
+
+        def score(batch: Given) -> Sequence[Tensor]:
+            logits, labels = answer(batch)
+            logits = logits.float()
+            return (logits.argmax(1) == labels).sum(), cross_entropy(logits, labels, reduction="sum")
+
+        right, loss = self.sums(team, 2, batches, score)
+        return {"accuracy": right / max(1, count), "loss": loss / max(1, count)}

@@ -8,7 +8,7 @@ import torch
 
 from regard.paper.quantities import duration, rate
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the loop calls these functions, which read what it holds
     from regard.train.loop import Result, Training
 
 

@@ -1,22 +1,15 @@
-"""Small trained models that ship with the package, each with its card, and a look into any run."""
+"""Small trained models that ship with the package, each with its card; `regard.train.open_run` opens one."""
 
-from regard.zoo.looking import Look, look, open_run
-from regard.zoo.sentiment import TextPrediction, WordScore, predict_sentiment
-from regard.zoo.shelf import MOST_BYTES, Entry, add, card, load, names, put, size
+from pathlib import Path
 
-__all__ = [
-    "MOST_BYTES",
-    "Entry",
-    "Look",
-    "TextPrediction",
-    "WordScore",
-    "add",
-    "card",
-    "load",
-    "look",
-    "names",
-    "open_run",
-    "predict_sentiment",
-    "put",
-    "size",
-]
+from regard.train.runs.opening import load_shipped as load
+from regard.train.runs.opening import shipped as names
+from regard.zoo.adding import MOST_BYTES, add, put, size
+
+
+def card(name: str, folder: Path | None = None) -> str:
+    """A model's card: data, command, seed, score, cost."""
+    return load(name, folder).card
+
+
+__all__ = ["MOST_BYTES", "add", "card", "load", "names", "put", "size"]

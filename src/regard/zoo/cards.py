@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from pathlib import Path
-from typing import Any
 
 from regard.cost import price
-from regard.train import Run, read_recipe
+from regard.train import Run
 from regard.train.environment import history
-from regard.train.runs import tested
+from regard.train.folder import SUMMARY
+from regard.train.runs.images import ImageRun
+from regard.train.runs.listing import read_json, tested
+from regard.values import Json
 
 
-def written(run: Run, name: str, dtype: str) -> str:
+def card_of(run: Run, name: str, dtype: str) -> str:
     """The card in Markdown; what a run did not record is left out rather than guessed."""
     starts = history(run.folder)
     facts = starts[-1] if starts else {}
-    summary, test = recorded(run, "summary.json"), tested(run.folder, run.description)
+    summary, test = read_json(run.folder / SUMMARY), tested(run.folder, run.description)
     count = sum(weight.numel() for weight in run.model.parameters())
     rows: list[tuple[str, str]] = [
         ("model", f"{type(run.model).__name__}, {count:,} parameters, stored as {dtype}"),
@@ -25,8 +26,7 @@ def written(run: Run, name: str, dtype: str) -> str:
     ]
     if facts.get("command"):
         rows.append(("command", f"`{shlex.join(map(_local, facts['command']))}`"))
-    if (run.folder / "recipe.json").exists():
-        recipe = read_recipe(run.folder)
+    if (recipe := run.recipe) is not None:
         rows += [("recipe", recipe.name), ("seed", str(recipe.seed))]
     if scores := run.description.get("scores"):
         rows.append(("validation, float32", _scores(scores)))
@@ -56,13 +56,13 @@ def _local(word: str) -> str:
 
 def _priced(run: Run) -> str | None:
     """What one answer costs, for models whose size of input is fixed."""
-    if run.description.get("task") != "images":
+    if not isinstance(run, ImageRun):
         return None
     found = price(run.model)
     return f"{found.flops:,} flops and {found.pairs:,} pairs an image, forward"
 
 
-def _cost(summary: dict[str, Any], facts: dict[str, Any]) -> str:
+def _cost(summary: Json, facts: Json) -> str:
     seconds = summary["seconds"]
     parts = ", ".join(f"{name} {value:.1f} s" for name, value in seconds.items())
     where = facts.get("device", "an unknown device")
@@ -71,12 +71,3 @@ def _cost(summary: dict[str, Any], facts: dict[str, Any]) -> str:
 
 def _scores(scores: dict[str, float]) -> str:
     return ", ".join(f"{name} {value:.4f}" for name, value in scores.items())
-
-
-def recorded(run: Run, file: str) -> dict[str, Any]:
-    """What one of the JSON files of a run holds; nothing where there is no such file."""
-    try:
-        found = json.loads((run.folder / file).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}

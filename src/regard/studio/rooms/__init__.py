@@ -1,1 +1,1 @@
-"""The rooms of the studio, one file each: `build(shelf)` lays out its part of the page."""
+"""The rooms of the studio, one file each: `build(models)` lays out its part of the page."""

@@ -18,8 +18,8 @@ from regard.paper import plot
 from regard.paper.quantities import short
 from regard.studio import limits, show
 from regard.studio.controls import FAST, safe, slider
+from regard.studio.models import Models
 from regard.studio.rooms.patterns import read
-from regard.studio.shelf import Shelf
 from regard.studio.work import WORK, shown
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "int8": torch.int8}
@@ -32,11 +32,11 @@ SHORTEST = 16
 Described = tuple[object, str]  # a config or a shape, and its name
 
 
-def own(name: str, shelf: Shelf) -> Described | None:
+def own(name: str, models: Models) -> Described | None:
     """A run: its model's config, which is all that the price depends on. None for what is no run."""
-    if name not in shelf.runs:
+    if name not in models.runs:
         return None
-    model = shelf.runs[name].model
+    model = models.runs[name].model
     return model.config, type(model).__name__
 
 
@@ -165,7 +165,7 @@ def python_line(name: str, tokens: object, batch: object, way: str) -> str:
     elif name in PRESETS:
         load, what = "from regard.models.presets import preset", f"preset({name!r})"
     else:
-        load, what = "from regard.zoo import open_run", f"open_run({name!r}).model"
+        load, what = "from regard.train import open_run", f"open_run({name!r}).model"
     return f"{load}; from regard.cost import price; price({what}, tokens={tokens}, batch={batch}{more})"
 
 
@@ -189,10 +189,10 @@ def drawn(name: str, pasted: str, tokens: object, further: str, run: Described |
     return curves(swept(plain, max(last, 1 << 16), (*CURVES, *more)))
 
 
-def build(shelf: Shelf) -> None:
+def build(models: Models) -> None:
     """Lay the room out."""
     gr = need("gradio", "studio")
-    names = [*PRESETS, *shelf.runs, PASTED]
+    names = [*PRESETS, *models.runs, PASTED]
     gr.HTML(show.note("What a model costs, counted from its description alone: nothing is built or run."))
     with gr.Row(elem_classes="bar-row"):
         name = gr.Dropdown(names, value="gpt2", label="model", elem_id="cost-model", min_width=200)
@@ -209,10 +209,10 @@ def build(shelf: Shelf) -> None:
                        placeholder="such as windowed(64) | global(4)")  # fmt: skip
 
     async def ask(name: str, *given: object) -> str:
-        return await shown(asked, name, *given, own(name, shelf))
+        return await shown(asked, name, *given, own(name, models))
 
     async def draw(name: str, *given: object) -> str:
-        return await shown(drawn, name, *given, own(name, shelf))
+        return await shown(drawn, name, *given, own(name, models))
 
     with gr.Row(equal_height=False):
         with gr.Column(min_width=300):

@@ -18,10 +18,9 @@ from regard.probe import see
 from regard.studio import limits, show
 from regard.studio.budget import Budget
 from regard.studio.controls import FAST, slider
-from regard.studio.favourites import favourite
-from regard.studio.shelf import Shelf
-from regard.studio.writing import MEASURED, Manner, Told, parts, prompt, speeds, write
-from regard.train import Run
+from regard.studio.models import Models
+from regard.studio.writing import MEASURED, Continuation, Decoding, prompt, speeds, write
+from regard.train.runs.language import LanguageRun
 
 gr = need("gradio", "studio")
 
@@ -31,22 +30,23 @@ PROMPT = "ROMEO:"
 DEFAULT = "zoo:dialogue"
 
 
-def manner(temperature: object, top_k: object, top_p: object, seed: object, cached: object) -> Manner:
+def decoding(
+    run: LanguageRun, temperature: object, top_k: object, top_p: object, seed: object, cached: object
+) -> Decoding:
     """The controls as a value; top-k 0 and top-p 1 leave everything in."""
     k = limits.whole("top-k", top_k, 0, 1000)
     p = limits.real("top-p", top_p, 0.01, 1.0)
-    return Manner(
-        limits.real("temperature", temperature, 0.0, 5.0),
-        None if k == 0 else k,
-        None if p == 1 else p,
-        limits.whole("seed", seed, 0, 2**31),
-        bool(cached),
+    sampling = run.sampling(
+        temperature=limits.real("temperature", temperature, 0.0, 5.0),
+        top_k=None if k == 0 else k,
+        top_p=None if p == 1 else p,
     )
+    return Decoding(sampling, limits.whole("seed", seed, 0, 2**31), bool(cached))
 
 
-def said(run: Run, told: Told, more: str = "") -> str:
+def said(run: LanguageRun, told: Continuation, more: str = "") -> str:
     """The text so far, the prompt in grey, and the speed."""
-    _, tokenizer = parts(run)
+    tokenizer = run.reader
     start = tokenizer.start if told.ids and told.ids[0] == tokenizer.start else None
     first = 0 if start is None else 1
     given = tokenizer.decode(list(told.ids[first : told.given]))
@@ -57,37 +57,36 @@ def said(run: Run, told: Told, more: str = "") -> str:
     return f'<div class="said" aria-live="off">{text}</div>{show.note(f"{rate}{more}")}'
 
 
-def told_by(run: Run, name: str, text: str, new: int, how: Manner) -> Iterator[tuple[Told, str]]:
+def continued(
+    run: LanguageRun, name: str, text: str, new: int, how: Decoding
+) -> Iterator[tuple[Continuation, str]]:
     """What has been written so far, again and again, and a notice."""
-    model, tokenizer = parts(run)
-    ids, room, notice = prompt(run, text, new)
-    stop = [one for one in (tokenizer.start, tokenizer.pad) if one is not None]
-    out, begin, last, budget = list(ids), time.perf_counter(), 0.0, Budget()
-    ban = () if tokenizer.unk is None else (tokenizer.unk,)
-    for token in write(model, ids, room, how, stop, ban):
+    asked = prompt(run, text, new)
+    notice, given = asked.notice, len(asked.ids)
+    out, begin, last, budget = list(asked.ids), time.perf_counter(), 0.0, Budget()
+    for token in write(run, asked, how):
         out.append(token)
         now = time.perf_counter()
         if now - last > EVERY:
             last = now
-            yield Told(name, tuple(out), len(ids), now - begin), notice
+            yield Continuation(name, tuple(out), given, now - begin), notice
         if budget.over:
             notice = "; ".join(filter(None, (notice, budget.notice)))
             break
-    yield Told(name, tuple(out), len(ids), time.perf_counter() - begin), notice
+    yield Continuation(name, tuple(out), given, time.perf_counter() - begin), notice
 
 
-def attended(run: Run, told: Told, layer: object, head: object) -> tuple[str, str]:
+def attended(run: LanguageRun, told: Continuation, layer: object, head: object) -> tuple[str, str]:
     """Every token of a text with what it attended to; and the whole map as a picture with its numbers."""
-    model, tokenizer = parts(run)
     ids = told.ids[-SHOWN:]
     left_out = len(told.ids) - len(ids)
-    weights = see(model, torch.tensor([ids])).weights[0]  # L H N N
+    weights = see(run.model, torch.tensor([ids])).weights[0]  # L H N N
     L, H = weights.shape[:2]
     at, h = limits.whole("layer", layer, 0, L), limits.whole("head", head, 0, H)
     chosen = weights if at == 0 else weights[at - 1 : at]
     chosen = (chosen if h == 0 else chosen[:, h - 1 : h]).mean((0, 1))
     strength = chosen / chosen.amax(1, keepdim=True).clamp(min=1e-12)  # each row against its own strongest
-    pieces = _pieces(ids, tokenizer)
+    pieces = _pieces(ids, run.reader)
     spans = []
     for i, piece in enumerate(pieces):
         best = chosen[i, : i + 1].topk(min(3, i + 1))
@@ -143,52 +142,51 @@ def _pieces(ids: tuple[int, ...], tokenizer: Tokenizer) -> list[str]:
 class _Desk:
     """What happens when a control is used."""
 
-    def __init__(self, shelf: Shelf) -> None:
-        self.shelf = shelf
+    def __init__(self, models: Models) -> None:
+        self.models = models
 
     def write(self, name: str, text: str, new: object, *how: object) -> Iterator[tuple[object, str]]:
         try:
-            run = self.shelf.open(name, "language")
+            run = self.models.open(name, LanguageRun)
             count = limits.whole("tokens", new, 1, limits.NEW)
-            for told, notice in told_by(run, name, text, count, manner(*how)):
+            for told, notice in continued(run, name, text, count, decoding(run, *how)):
                 yield told, said(run, told, f"; {notice}" if notice else "")
         except ValueError as error:
             yield None, show.fault(error)
 
-    def ask(self, told: Told | None, layer: object, head: object) -> tuple[object, object]:
+    def ask(self, told: Continuation | None, layer: object, head: object) -> tuple[object, object]:
         if told is None:
             return gr.skip(), ""
         try:
-            return attended(self.shelf.open(told.name, "language"), told, layer, head)
+            return attended(self.models.open(told.name, LanguageRun), told, layer, head)
         except ValueError as error:
             return show.fault(error), gr.skip()
 
     def race(self, name: str, text: str) -> Iterator[str]:
         try:
-            run = self.shelf.open(name, "language")
-            ids, _, _ = prompt(run, text, MEASURED)
+            run = self.models.open(name, LanguageRun)
             rows: list[tuple[str, str]] = []
             yield show.note("measuring …")
-            for kind, rate, count in speeds(run, ids):
+            for kind, rate, count in speeds(run, prompt(run, text, MEASURED)):
                 rows.append((f"{kind} cache", f"{rate:,.0f} tokens per second, over {count}"))
                 yield show.numbers(rows)
         except ValueError as error:
             yield show.fault(error)
 
     def change(self, name: str) -> tuple[object, object]:
-        layers, heads = _sizes(self.shelf.open(name, "language"))
+        layers, heads = _sizes(self.models.open(name, LanguageRun))
         return gr.update(value=0, maximum=layers), gr.update(value=0, maximum=heads)
 
 
-def build(shelf: Shelf) -> None:
+def build(models: Models) -> None:
     """Lay the room out."""
-    names = shelf.names("language")
+    names = models.names(LanguageRun)
     gr.HTML(show.note("A small language model goes on from your prompt, one token at a time."))
     if not names:
-        gr.HTML(show.fault(shelf.missing("language")))
+        gr.HTML(show.fault(models.missing(LanguageRun)))
         return
-    first = favourite(names, DEFAULT)
-    layers, heads = _sizes(shelf.open(first, "language"))
+    first = models.first(LanguageRun, DEFAULT)
+    layers, heads = _sizes(models.open(first, LanguageRun))
     state = gr.State(None)
     with gr.Row(equal_height=False):
         with gr.Column(scale=1, min_width=280):
@@ -214,7 +212,7 @@ def build(shelf: Shelf) -> None:
                 )
                 head = slider(0, heads, 0, step=1, label="head (0: all)", min_width=170, elem_id="text-head")
             looked = gr.HTML("", elem_id="attended")
-    desk = _Desk(shelf)
+    desk = _Desk(models)
     name.input(desk.change, name, [layer, head], **FAST)
     given = [name, text, new, temperature, top_k, top_p, seed, cached]
     going = gr.on([start.click, text.submit], desk.write, given, [state, result], show_progress="minimal")
@@ -226,6 +224,5 @@ def build(shelf: Shelf) -> None:
     measure.click(desk.race, [name, text], speed, show_progress="minimal", concurrency_limit=1)
 
 
-def _sizes(run: Run) -> tuple[int, int]:
-    model, _ = parts(run)
-    return int(model.config.depth), int(model.config.heads)
+def _sizes(run: LanguageRun) -> tuple[int, int]:
+    return int(run.gpt.config.depth), int(run.gpt.config.heads)

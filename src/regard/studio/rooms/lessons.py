@@ -11,7 +11,7 @@ from regard.lessons.render.markdown import markdown
 from regard.paper.figures import drawn
 from regard.paper.pages import inline
 from regard.studio import limits, show
-from regard.studio.shelf import Shelf
+from regard.studio.models import Models
 from regard.studio.work import WORK, shown, within
 
 LONGEST = 300  # characters of an answer
@@ -47,7 +47,7 @@ def verdict(name: str, asked: str, given: str) -> str:
     return f'<p class="{kind}"><strong>{show.escape(found.says)}</strong></p>{more}'
 
 
-def build(shelf: Shelf) -> None:
+def build(models: Models) -> None:
     """Lay the room out."""
     gr = need("gradio", "studio")
     titles = [(get(name).title, name) for name in NAMES]

@@ -12,7 +12,7 @@ from regard.pattern import Pattern, parse
 from regard.pattern.svg import inside, svg
 from regard.studio import limits, show
 from regard.studio.controls import Control, safe, slider
-from regard.studio.shelf import Shelf
+from regard.studio.models import Models
 from regard.studio.work import WORK, within
 
 TYPED = "as typed"
@@ -166,7 +166,7 @@ def length(slider: object, typed: object) -> object:
     )
 
 
-def build(shelf: Shelf) -> None:
+def build(models: Models) -> None:
     """Lay the room out."""
     gr = need("gradio", "studio")
     gr.HTML(

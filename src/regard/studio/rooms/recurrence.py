@@ -12,7 +12,7 @@ from regard.paper.svg import drawing, element, words
 from regard.recurrence import Contribution, contribution, grid_rnn, identity
 from regard.studio import limits, show
 from regard.studio.controls import FAST, safe, slider
-from regard.studio.shelf import Shelf
+from regard.studio.models import Models
 
 gr = need("gradio", "studio")
 
@@ -141,7 +141,7 @@ def share(radius: object, steps: object) -> str:
     return f"{picture}{show.numbers(rows)}{show.copied(line)}"
 
 
-def build(shelf: Shelf) -> None:
+def build(models: Models) -> None:
     """Lay the room out."""
     gr.HTML("<h2>A grid, cell by cell or diagonal by diagonal</h2>")
     with gr.Row(elem_classes="bar-row"):

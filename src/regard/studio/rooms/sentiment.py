@@ -10,18 +10,15 @@ from regard.probe import text_html
 from regard.studio import limits, show
 from regard.studio.budget import Budget
 from regard.studio.controls import FAST
-from regard.studio.favourites import favourite
-from regard.studio.shelf import Shelf
-from regard.train import Run
-from regard.train.prediction import predict
-from regard.zoo import look
-from regard.zoo.sentiment import DEFAULT
+from regard.studio.models import Models
+from regard.train.runs.texts import TextRun
 
 gr = need("gradio", "studio")
 
 STEPS = 8  # of the integrated gradient
 WORDS = 24  # that are left out in turn
 KEPT = 6  # verdicts that are remembered
+DEFAULT = "zoo:sentiment"
 # Judged right by the model that ships, as a test checks.
 EXAMPLES = (
     ("I expected little, and got a wonderful film.", "positive"),
@@ -40,21 +37,20 @@ class PastVerdict:
     probability: float
 
 
-def asked(shelf: Shelf, name: str, text: object) -> tuple[Run, str]:
+def asked(models: Models, name: str, text: object) -> tuple[TextRun, str]:
     """A run that has so many seconds from now, and a text that is not too long for it."""
-    run = shelf.open(name, "texts")
+    run = models.open(name, TextRun)
     given = limits.text("a text", text, limits.TEXT)
-    assert run.tokenizer is not None
-    limits.tokens("a text", run.tokenizer.encode(given))
+    limits.tokens("a text", run.reader.encode(given))
     return Budget().of(run), given
 
 
-def answer(run: Run, text: str) -> str:
+def answer(run: TextRun, text: str) -> str:
     """The verdict, and the text coloured by attention and by gradient."""
-    return text_html(look(run, [text], steps=STEPS).texts[0])
+    return text_html(run.look_at(text, steps=STEPS))
 
 
-def without(run: Run, text: str) -> str:
+def without(run: TextRun, text: str) -> str:
     """The verdict on the text with each word left out, those that change it most first."""
     words = text.split()
     if not 2 <= len(words) <= WORDS:
@@ -62,11 +58,11 @@ def without(run: Run, text: str) -> str:
             f"Words are left out in turn for texts of 2 to {WORDS} words, this one has {len(words)}."
         )
     variants = [" ".join(words[:i] + words[i + 1 :]) for i in range(len(words))]
-    whole = predict(run, [text])[0]
+    whole = run.predict_text(text)
     rows = []
     for word, variant in zip(words, variants, strict=True):
         try:
-            found = predict(run, [variant])[0]
+            found = run.predict_text(variant)
         except ValueError:  # nothing is left that the model knows
             continue
         rows.append((word, found, found.probabilities[whole.label] - whole.probability))
@@ -78,9 +74,9 @@ def without(run: Run, text: str) -> str:
     return show.table(("left out", "verdict", "change, points"), body)
 
 
-def remember(past: tuple[PastVerdict, ...], run: Run, text: str) -> tuple[PastVerdict, ...]:
+def remember(past: tuple[PastVerdict, ...], run: TextRun, text: str) -> tuple[PastVerdict, ...]:
     """The last verdicts, the newest first; a text that was only typed on replaces what it grew from."""
-    found = predict(run, [text])[0]
+    found = run.predict_text(text)
     new = PastVerdict(text, found.label, found.probability)
     if past and (text.startswith(past[0].text) or past[0].text.startswith(text)):
         past = past[1:]
@@ -96,15 +92,15 @@ def history(past: tuple[PastVerdict, ...]) -> str:
     return show.table(("what you tried", "verdict", "sure"), rows)
 
 
-def build(shelf: Shelf) -> None:
+def build(models: Models) -> None:
     """Lay the room out."""
-    names = shelf.names("texts")
+    names = models.names(TextRun)
     gr.HTML(show.note("A verdict while you type; orange words spoke for it, blue ones against."))
     if not names:
-        gr.HTML(show.fault(shelf.missing("texts")))
+        gr.HTML(show.fault(models.missing(TextRun)))
         return
-    first = favourite(names, DEFAULT)
-    run = shelf.open(first, "texts")
+    first = models.first(TextRun, DEFAULT)
+    run = models.open(first, TextRun)
     past = gr.State(remember((), run, FIRST))
     with gr.Row(elem_classes="bar-row"):
         name = gr.Dropdown(names, value=first, label="model", min_width=200, elem_id="sentiment-model")
@@ -121,7 +117,7 @@ def build(shelf: Shelf) -> None:
 
     def judge(name: str, text: str, past: tuple[PastVerdict, ...]) -> tuple[str, object, object]:
         try:
-            run, given = asked(shelf, name, text)
+            run, given = asked(models, name, text)
             past = remember(past, run, given)
             return answer(run, given), past, history(past)
         except ValueError as error:
@@ -129,7 +125,7 @@ def build(shelf: Shelf) -> None:
 
     def vary(name: str, text: str) -> str:
         try:
-            return without(*asked(shelf, name, text))
+            return without(*asked(models, name, text))
         except ValueError:
             return ""
 

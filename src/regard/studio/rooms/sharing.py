@@ -8,7 +8,7 @@ from regard.sharing import conv_matrix, output_size
 from regard.sharing.drawing import CELL, cells, colours, svg_cells
 from regard.studio import limits, show
 from regard.studio.controls import FAST, safe, slider
-from regard.studio.shelf import Shelf
+from regard.studio.models import Models
 
 gr = need("gradio", "studio")
 
@@ -65,7 +65,7 @@ def slid(n: object, kernel: object, stride: object, padding: object, place: obje
     return f"{picture}{show.numbers(rows)}{show.copied(code)}"
 
 
-def build(shelf: Shelf) -> None:
+def build(models: Models) -> None:
     """Lay the room out."""
     gr.HTML("<h2>A filter and its Toeplitz matrix</h2>")
     with gr.Row(elem_classes="bar-row"):

@@ -11,21 +11,21 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from regard.data import Augment, Images, load
+from regard.data import Images, load
 from regard.data.fetch import VARIABLE
 from regard.data.sets import EMBEDDED, PUBLISHED
 from regard.errors import need
 from regard.paper import pages, plot
 from regard.paper.pixels import enlarge, overlay, png, stretch
 from regard.paper.quantities import chance, percent, signed
-from regard.probe import ImageLook, check_by_hiding, hiding_section, look_images, read_image, score_images
+from regard.probe import ImageLook, check_by_hiding, hiding_section, score_images
 from regard.probe.hiding import SHARES, HidingCheck, HidingCurve
 from regard.studio import limits, show
 from regard.studio.budget import Budget
 from regard.studio.controls import FAST, slider
-from regard.studio.shelf import Shelf
+from regard.studio.models import Models
 from regard.studio.sketches import sketches
-from regard.train import Run
+from regard.train.runs.images import ImageRun
 
 gr = need("gradio", "studio")
 
@@ -61,7 +61,7 @@ def pictures(data: str) -> Images | None:
     return found if isinstance(found, Images) else None
 
 
-def samples(run: Run) -> tuple[Images, str]:
+def samples(run: ImageRun) -> tuple[Images, str]:
     """Pictures to try a model on: its own test pictures, or sketches where those are not here."""
     data = str(run.description.get("data"))
     own = pictures(data)
@@ -78,7 +78,7 @@ def samples(run: Run) -> tuple[Images, str]:
     )
 
 
-def record(run: Run) -> str:
+def record(run: ImageRun) -> str:
     """What is known of the model itself."""
     count = sum(weight.numel() for weight in run.model.parameters())
     words = f"{type(run.model).__name__}, {count:,} parameters"
@@ -99,24 +99,21 @@ def fitted(picture: Tensor, image: list[int]) -> Tensor:
     return big.round().to(torch.uint8).expand(channels, -1, -1).contiguous()
 
 
-def normal(run: Run) -> Augment:
-    """What turns pictures into what the model takes."""
-    said = run.description
-    return Augment(classes=len(said["classes"]), mean=tuple(said["mean"]), std=tuple(said["std"]))
-
-
 def look(
-    name: str, run: Run, picture: Tensor, label: str | None, notices: tuple[str, ...], sure: str = "truly"
+    name: str,
+    run: ImageRun,
+    picture: Tensor,
+    label: str | None,
+    notices: tuple[str, ...],
+    sure: str = "truly",
 ) -> Asked:
     """Look at one picture."""
-    classes = run.description["classes"]
-    inputs = normal(run).normalise(picture[None])
-    labels = torch.tensor([list(classes).index(label)]) if label in classes else None
-    found = look_images(run.model, inputs, picture[None], classes, labels=labels, steps=STEPS)
-    return Asked(name, inputs, found, notices, sure)
+    labels = torch.tensor([run.classes.index(label)]) if label in run.classes else None
+    found = run.look_at(picture[None], labels=labels, steps=STEPS)
+    return Asked(name, run.normalise(picture[None]), found, notices, sure)
 
 
-def from_sample(name: str, run: Run, number: object) -> Asked:
+def from_sample(name: str, run: ImageRun, number: object) -> Asked:
     """Look at a picture of the set, counted from 1."""
     images, words = samples(run)
     i = limits.whole("the picture's number", number, 1, len(images.test)) - 1
@@ -126,16 +123,15 @@ def from_sample(name: str, run: Run, number: object) -> Asked:
     return look(name, run, picture, label, (words, record(run)), sure)
 
 
-def from_file(name: str, run: Run, path: str) -> Asked:
+def from_file(name: str, run: ImageRun, path: str) -> Asked:
     """Look at an uploaded picture."""
     if Path(path).stat().st_size > limits.UPLOAD:
         raise ValueError(f"a picture may have at most {limits.UPLOAD:,} bytes")
-    channels, rows, cols = run.description["image"]
     try:
-        read = read_image(path, (rows, cols), channels)
+        read = run.shown([path], None, None)
     except ValueError as error:  # the visitor knows the file's name, not our folder
         raise ValueError(str(error).replace(str(path), Path(path).name)) from error
-    return look(name, run, read.picture, None, (*read.notices, record(run)))
+    return look(name, run, read.pictures[0], None, (*read.notices, record(run)))
 
 
 def shown(asked: Asked, layer: object, head: object) -> str:
@@ -187,7 +183,7 @@ def _maps(found: ImageLook, layer: object, head: object) -> Iterator[tuple[str, 
     yield "gradient", found.maps["gradient"][0]
 
 
-def hidden(asked: Asked, run: Run) -> Iterator[str]:
+def hidden(asked: Asked, run: ImageRun) -> Iterator[str]:
     """The hiding check, one share of patches after the other: over test pictures, else over this picture."""
     if asked.found.heads is None:
         raise ValueError("this model has no patches to hide")
@@ -196,7 +192,7 @@ def hidden(asked: Asked, run: Run) -> Iterator[str]:
         inputs, labels, repeats = asked.inputs, asked.found.predicted, 20
     else:
         inputs, labels, repeats = (
-            normal(run).normalise(own.test.images[:CHECKED]),
+            run.normalise(own.test.images[:CHECKED]),
             own.test.labels[:CHECKED],
             3,
         )
@@ -244,14 +240,14 @@ def _counted(check: HidingCheck) -> str:
     return show.table(head, rows)
 
 
-def build(shelf: Shelf) -> None:
+def build(models: Models) -> None:
     """Lay the room out."""
-    names = shelf.names("images")
+    names = models.names(ImageRun)
     gr.HTML(show.note("What a picture is taken for, and where the model looked to say so."))
     if not names:
-        gr.HTML(show.fault(shelf.missing("images")))
+        gr.HTML(show.fault(models.missing(ImageRun)))
         return
-    run = shelf.open(names[0], "images")
+    run = models.open(names[0], ImageRun)
     many = len(samples(run)[0].test)
     first = from_sample(names[0], run, 1)
     state = gr.State(first)
@@ -278,16 +274,16 @@ def build(shelf: Shelf) -> None:
             return None, show.fault(error)
 
     def pick(name: str, number: object, layer: object, head: object) -> tuple[Asked | None, str]:
-        return ask(lambda: from_sample(name, Budget().of(shelf.open(name, "images")), number), layer, head)
+        return ask(lambda: from_sample(name, Budget().of(models.open(name, ImageRun)), number), layer, head)
 
     def upload(name: str, path: str | None, layer: object, head: object) -> tuple[object, str]:
         if path is None:
             return gr.skip(), gr.skip()
-        return ask(lambda: from_file(name, Budget().of(shelf.open(name, "images")), path), layer, head)
+        return ask(lambda: from_file(name, Budget().of(models.open(name, ImageRun)), path), layer, head)
 
     def change(name: str) -> object:
         asked, html = pick(name, 1, 0, 0)
-        count = len(samples(shelf.open(name, "images"))[0].test)
+        count = len(samples(models.open(name, ImageRun))[0].test)
         L, H = _heads(asked)
         return (asked, html, gr.update(value=1, maximum=count), gr.update(value=0, maximum=L),
                 gr.update(value=0, maximum=H), "")  # fmt: skip
@@ -301,7 +297,7 @@ def build(shelf: Shelf) -> None:
             return
         try:
             yield show.note("Hiding patches …")
-            yield from hidden(asked, Budget(limits.LONG).of(shelf.open(asked.name, "images")))
+            yield from hidden(asked, Budget(limits.LONG).of(models.open(asked.name, ImageRun)))
         except ValueError as error:
             yield show.fault(error)
 

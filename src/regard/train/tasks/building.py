@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor, nn
 
@@ -13,10 +11,10 @@ from regard.models.files import MODELS
 from regard.models.trunk import Trunk
 from regard.train.tasks.course import CourseViT
 
-BUILDERS: dict[type, Any] = dict(MODELS.values())
+BUILDERS = dict(MODELS.values())
 
 
-def build(config: Any, generator: torch.Generator) -> nn.Module:
+def build(config: object, generator: torch.Generator) -> nn.Module:
     """The model of a config, with first weights from the generator."""
     if isinstance(config, CourseViT):
         return config.build(generator)

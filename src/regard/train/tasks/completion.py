@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from regard.data import Images, load, split
+from regard.errors import check_shares
 from regard.models import GridCompletion, GridCompletionConfig
-from regard.train.checks import check_shares
 from regard.train.distributed import ALONE, Team
 from regard.train.fingerprint import fingerprint
-from regard.train.order import Stream, shuffled
-from regard.train.task import Setting
+from regard.train.order import Examples
+from regard.train.task import BaseTask, Setting
+from regard.values import Json
 
 SHADES = " .:-=+*#%@"
 
@@ -36,10 +35,10 @@ class CompleteImages:
         return CompletionTask(self, setting)
 
 
-class CompletionTask:
+class CompletionTask(BaseTask):
     """Images of few levels on the device."""
 
-    better, unit, per_example, has_test = "min", "images", 1, True
+    better, unit = "min", "images"
 
     def __init__(self, spec: CompleteImages, setting: Setting) -> None:
         found = load(spec.data, folder=setting.data_dir)
@@ -54,17 +53,11 @@ class CompletionTask:
         self.learn, self.held = whole[learn].to(self.device), whole[held].to(self.device)
         self.kept_test = (found.test.images[:, 0].long() * levels // 256).to(torch.uint8)
         self.examples, self.fingerprint = len(self.learn), fingerprint(found)
-        self.stream = Stream(
-            self.examples, lambda epoch: shuffled(self.examples, setting.seed, epoch), self.device
-        )
+        self.order = Examples(self.examples, seed=setting.seed, device=self.device)
 
     def model(self, generator: torch.Generator) -> nn.Module:
         """A new completion model."""
         return GridCompletion(self.spec.model, generator=generator)
-
-    def batch(self, step: int, size: int) -> tuple[Tensor, ...]:
-        """The numbers of the images."""
-        return (self.stream.batch(step, size),)
 
     def prepare(self, batch: tuple[Tensor, ...], generator: torch.Generator) -> tuple[Tensor, ...]:
         """The images (B, rows, cols)."""
@@ -88,13 +81,11 @@ class CompletionTask:
         """Loss in nats per pixel on the test set."""
         return self._score(model, self.kept_test.to(self.device))
 
-    @torch.no_grad()
     def _score(self, model: nn.Module, images: Tensor, team: Team = ALONE) -> dict[str, float]:
-        sums = torch.zeros(2, dtype=torch.float64, device=self.device)
-        for counts, part in team.share(images.split(250)):
-            sums += counts * torch.stack(self.loss(model, (part.long(),), None)).double()
-        team.sum(sums)
-        return {"loss": float(sums[0] / sums[1])}
+        nats, count = self.sums(
+            team, 2, images.split(250), lambda part: self.loss(model, (part.long(),), None)
+        )
+        return {"loss": nats / count}
 
     @torch.no_grad()
     def show(self, model: nn.Module) -> str:
@@ -109,11 +100,7 @@ class CompletionTask:
         """Whether each pixel is all but certain."""
         return scores["loss"] < 0.05
 
-    def export(self, model: nn.Module) -> nn.Module:
-        """The model as it is."""
-        return model
-
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> Json:
         """What completing takes later."""
         return {
             "task": "completion",
@@ -122,6 +109,3 @@ class CompletionTask:
             "levels": self.spec.model.levels,
             "image": list(self.learn.shape[1:]),
         }
-
-    def save(self, folder: Path) -> None:
-        """Nothing beyond the description."""

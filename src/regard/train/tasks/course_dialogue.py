@@ -11,12 +11,12 @@ from regard.course import DialogueDataset, DialogueGPT, DialogueLoss
 from regard.data import WordTokenizer
 from regard.data.tokenizers import SPECIALS, WordRules
 from regard.models import from_course
-from regard.train.order import Stream, shuffled
+from regard.train.order import Examples
 from regard.train.task import Setting
 from regard.train.tasks.course import CourseGPT
 from regard.train.tasks.language import LanguageTask
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # a Language of the textbook's model builds this kind of LanguageTask
     from regard.train.tasks.language import Language
 
 
@@ -31,9 +31,10 @@ class CourseDialogueTask(LanguageTask):
         super().__init__(spec, setting)
         lines = self.lines[: setting.overfit]
         self.dialogues = DialogueDataset(self.rules, lines, spec.model.context)
-        self.lengths = torch.tensor([len(line) for line in self.dialogues.examples])
-        self.examples = count = len(lines)
-        self.stream = Stream(count, lambda epoch: shuffled(count, setting.seed, epoch), self.device)
+        lengths = torch.tensor([len(line) for line in self.dialogues.examples])
+        self.examples = len(lines)
+        near = None if self.fixed else lengths
+        self.order = Examples(self.examples, seed=setting.seed, device=self.device, lengths=near)
 
     def learned(self, lines: list[str]) -> WordTokenizer:
         """The course's tokenizer of these lines, and the one to be saved, which reads alike."""

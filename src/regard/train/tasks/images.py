@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -12,15 +10,16 @@ from torch.nn.functional import cross_entropy
 
 from regard.data import Augment, Images, Pictures, load, split
 from regard.data.augment import Draws
+from regard.errors import check_shares
 from regard.models import ConvNetConfig, GridRNNConfig, MLPConfig, ViTConfig
 from regard.sharing.sizes import pair
-from regard.train.checks import check_shares
 from regard.train.distributed import ALONE, Team
 from regard.train.fingerprint import fingerprint
-from regard.train.order import Stream, shuffled
-from regard.train.task import Setting
+from regard.train.order import Examples
+from regard.train.task import BaseTask, Setting
 from regard.train.tasks.building import build, call, usable
 from regard.train.tasks.course import CourseViT
+from regard.values import Json
 
 ImageModel = ViTConfig | MLPConfig | ConvNetConfig | GridRNNConfig | CourseViT
 
@@ -43,10 +42,10 @@ class ClassifyImages:
         return ImageTask(self, setting)
 
 
-class ImageTask:
+class ImageTask(BaseTask):
     """Images on the device, and the order in which they come."""
 
-    better, unit, per_example, has_test = "max", "images", 1, True
+    better, unit = "max", "images"
 
     def __init__(self, spec: ClassifyImages, setting: Setting) -> None:
         found = load(spec.data, folder=setting.data_dir)
@@ -63,17 +62,11 @@ class ImageTask:
         self.learn, self.held = _on(found.train, learn, self.device), _on(found.train, held, self.device)
         self.kept_test = found.test
         self.examples, self.fingerprint = len(self.learn), fingerprint(found)
-        self.stream = Stream(
-            self.examples, lambda epoch: shuffled(self.examples, setting.seed, epoch), self.device
-        )
+        self.order = Examples(self.examples, seed=setting.seed, device=self.device)
 
     def model(self, generator: torch.Generator) -> nn.Module:
         """A new classifier."""
         return build(self.spec.model, generator)
-
-    def batch(self, step: int, size: int) -> tuple[Tensor, ...]:
-        """The numbers of the pictures."""
-        return (self.stream.batch(step, size),)
 
     def prepare(self, batch: tuple[Tensor, ...], generator: torch.Generator) -> tuple[Tensor, ...]:
         """The pictures, their labels, and all the chance of their augmentation (B,18).
@@ -110,17 +103,12 @@ class ImageTask:
         """Accuracy and loss on the official test set."""
         return self._score(model, self.kept_test.to(self.device))
 
-    @torch.no_grad()
     def _score(self, model: nn.Module, part: Pictures, team: Team = ALONE) -> dict[str, float]:
-        sums = torch.zeros(2, dtype=torch.float64, device=self.device)
-        size = 1000 if self.device.type == "cuda" else 200
-        for counts, (images, labels) in team.share(batches(part, size)):
-            logits = call(model, self.augment.normalise(images), None).float()
-            loss = cross_entropy(logits, labels, reduction="sum")
-            sums += counts * torch.stack([(logits.argmax(1) == labels).sum(), loss]).double()
-        team.sum(sums)
-        right, loss = (sums / max(1, len(part))).tolist()
-        return {"accuracy": right, "loss": loss}
+        def answer(batch: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+            images, labels = batch
+            return call(model, self.augment.normalise(images), None), labels
+
+        return self.accuracy(team, len(part), batches(part, 1000 if self.fixed else 200), answer)
 
     @torch.no_grad()
     def show(self, model: nn.Module) -> str:
@@ -141,7 +129,7 @@ class ImageTask:
         """The model, the course's as the ViT that computes the same."""
         return usable(model)
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> Json:
         """What predicting takes later."""
         return {
             "task": "images",
@@ -152,9 +140,6 @@ class ImageTask:
             "mean": list(self.augment.mean),
             "std": list(self.augment.std),
         }
-
-    def save(self, folder: Path) -> None:
-        """Nothing beyond the description."""
 
 
 def plain(augment: Augment) -> Augment:

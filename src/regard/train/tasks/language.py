@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -15,15 +13,16 @@ from torch.nn.functional import cross_entropy
 from regard.data import Corpus, load
 from regard.data.draws import generator
 from regard.data.tokenizers import Tokenizer
+from regard.errors import check_choice, check_shares
 from regard.models import GPT, GPTConfig
-from regard.train.checks import check_choice, check_shares
 from regard.train.distributed import ALONE, Team
 from regard.train.fingerprint import fingerprint
-from regard.train.order import Stream, by_length, shuffled
-from regard.train.task import Setting
+from regard.train.task import BaseTask, Setting
 from regard.train.tasks.course import CourseGPT
-from regard.train.tasks.tokens import BytePairs, Characters, Table, Tokens, Words
+from regard.train.tasks.rows import Table
+from regard.train.tasks.tokens import BytePairs, Characters, Tokens, Words
 from regard.train.tasks.windows import Windows, consecutive
+from regard.values import Json
 
 IGNORED = -100
 CUTS = ("windows", "dialogues")
@@ -75,7 +74,7 @@ class Language:
         return LanguageTask(self, setting)
 
 
-class LanguageTask:
+class LanguageTask(BaseTask):
     """A corpus on the device, cut into examples."""
 
     better, unit, has_test = "min", "tokens", False
@@ -85,7 +84,6 @@ class LanguageTask:
         if not isinstance(corpus, Corpus):
             raise ValueError(f"data must be a corpus of text, got data={spec.data!r}")
         self.spec, self.device, self.overfit = spec, setting.device, setting.overfit
-        self.fixed = setting.device.type != "cpu"  # CUDA graphs need fixed shapes, CPUs gain from short ones
         texts, held = _parted(corpus, spec)
         self.tokenizer: Tokenizer = self.learned(texts)
         self.config = replace(spec.model, vocab=self.tokenizer.vocab)
@@ -100,27 +98,22 @@ class LanguageTask:
         counts = torch.bincount(torch.tensor([i for row in ids for i in row]), minlength=self.tokenizer.vocab)
         self.once = (counts == 1).to(self.device)
         self.table: Table | None = None
-        self.lengths: Tensor | None = None  # of padded examples
+        self.held: Table | Tensor
         if spec.cut == "windows":
             whole = torch.tensor(ids[0][: length * self.overfit + 1] if self.overfit else ids[0])
-            self.held: Any = whole if self.overfit else torch.tensor(held_ids[0])
-            self.held = self.held.to(self.device)
+            self.held = (whole if self.overfit else torch.tensor(held_ids[0])).to(self.device)
             self.windows = Windows(whole.to(self.device), length=length, seed=setting.seed)
-            self.stream, self.examples = self.windows.stream, self.windows.count
+            self.order, self.examples = self.windows.stream, self.windows.count
+            seen = self.windows.tokens
         else:
             rows = pieces(ids, length, self.tokenizer.start)[: self.overfit]
-            self.held = rows if self.overfit else pieces(held_ids, length, self.tokenizer.start)
-            pad = 0 if self.tokenizer.pad is None else self.tokenizer.pad
-            self.table = Table(rows, width=length + 1, pad=pad, device=self.device)
-            self.held = Table(self.held, width=length + 1, pad=pad, device=self.device)
-            self.lengths = self.table.lengths.cpu()
-            self.examples = len(rows)
-            self.seed = setting.seed
-            self.stream = Stream(
-                len(rows), lambda epoch: shuffled(len(rows), setting.seed, epoch), self.device
+            held_rows = rows if self.overfit else pieces(held_ids, length, self.tokenizer.start)
+            self.table, self.held = (
+                Table(one, width=length + 1, tokenizer=self.tokenizer, device=self.device)
+                for one in (rows, held_rows)
             )
-        self.near: dict[int, Stream] = {}
-        seen = self.windows.tokens if self.table is None else self.table.tokens
+            self.order, self.examples = self.table.examples(setting.seed, fixed=self.fixed), len(rows)
+            seen = self.table.tokens
         self.fingerprint = fingerprint(corpus, seen)
 
     def learned(self, texts: list[str]) -> Tokenizer:
@@ -135,15 +128,6 @@ class LanguageTask:
     def logits(self, model: nn.Module, tokens: Tensor) -> Tensor:
         """What the model says of held-out tokens."""
         return model(tokens)
-
-    def batch(self, step: int, size: int) -> tuple[Tensor, ...]:
-        """Starts of windows, or numbers of dialogues."""
-        stream = self.stream
-        if self.lengths is not None and not self.fixed:
-            if size not in self.near:
-                self.near[size] = by_length(stream, self.lengths, batch=size, pool=16, seed=self.seed)
-            stream = self.near[size]
-        return (stream.batch(step, size),)
 
     def prepare(self, batch: tuple[Tensor, ...], generator: torch.Generator) -> tuple[Tensor, ...]:
         """Tokens (B,N) and the tokens that follow, −100 where none does."""
@@ -181,14 +165,14 @@ class LanguageTask:
         )
         return total, (targets != IGNORED).sum()
 
-    @torch.no_grad()
     def validate(self, model: nn.Module, team: Team = ALONE) -> dict[str, float]:
         """Loss in nats per token over the whole held-out part, perplexity, and bits per character.
 
         Where tokens of it are unknown, also the perplexity of the known ones: an unknown one is easy to say.
         """
-        totals = torch.zeros(4, dtype=torch.float64, device=self.device)
-        for counts, (tokens, targets) in team.share(self._held_batches()):
+
+        def score(batch: tuple[Tensor, Tensor]) -> Sequence[Tensor]:
+            tokens, targets = batch
             losses = cross_entropy(
                 self.logits(model, tokens).flatten(0, 1).float(),
                 targets.flatten(),
@@ -197,10 +181,9 @@ class LanguageTask:
             ).view_as(targets)
             real = targets != IGNORED
             known = real & (targets != (-1 if self.tokenizer.unk is None else self.tokenizer.unk))
-            sums = losses.sum(), real.sum(), losses[known].sum(), known.sum()
-            totals += counts * torch.stack([one.double() for one in sums])
-        team.sum(totals)
-        nats, count, known_nats, known_count = totals.tolist()
+            return losses.sum(), real.sum(), losses[known].sum(), known.sum()
+
+        nats, count, known_nats, known_count = self.sums(team, 4, self._held_batches(), score)
         scores = {"loss": nats / count, "perplexity": perplexity(nats, count)}
         if not self.overfit:
             scores["bits_per_character"] = nats / math.log(2) / self.held_characters
@@ -244,11 +227,7 @@ class LanguageTask:
         """Whether each token is all but certain."""
         return scores["loss"] < 0.1
 
-    def export(self, model: nn.Module) -> nn.Module:
-        """The model as it is."""
-        return model
-
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> Json:
         """What generating takes later."""
         return {
             "task": "language",
@@ -257,10 +236,6 @@ class LanguageTask:
             "prompt": self.spec.prompt,
             "unknown": self.unknown,
         }
-
-    def save(self, folder: Path) -> None:
-        """Write the tokenizer."""
-        self.tokenizer.save(folder)
 
 
 def perplexity(nats: float, count: float) -> float:

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from regard.data import Corpus, Reviews, load, split
+from regard.data import Corpus, Reviews, Tokenizer, load, split
 from regard.data.cleaning import without_markup
 from regard.data.draws import generator as drawn
+from regard.errors import check_shares
 from regard.models import Encoder, EncoderConfig
-from regard.train.checks import check_shares
 from regard.train.distributed import ALONE, Team
 from regard.train.fingerprint import fingerprint
-from regard.train.task import Setting
+from regard.train.task import BaseTask, Setting
 from regard.train.tasks.tokens import BytePairs, Tokens
 from regard.train.tasks.windows import Windows, consecutive
+from regard.values import Json
 
 HIDDEN, SWAPPED = 0.8, 0.9  # of the chosen tokens 80% are hidden, 10% swapped for another, 10% left
 
@@ -71,7 +70,7 @@ class MaskedModel(nn.Module):
         return x @ self.encoder.embed.weight.T + self.bias
 
 
-class MaskedTask:
+class MaskedTask(BaseTask):
     """Windows of text on the device, some tokens hidden anew each time."""
 
     better, unit, has_test = "min", "tokens", False
@@ -91,7 +90,7 @@ class MaskedTask:
             raise ValueError(f"data must be texts, got data={spec.data!r}")
         self.spec, self.device, self.overfit = spec, setting.device, setting.overfit
         learn, held = ([without_markup(text) for text in part] for part in (learn, held))
-        self.tokenizer = spec.tokens.train(learn)
+        self.tokenizer: Tokenizer = spec.tokens.train(learn)
         self.mask = self.tokenizer.vocab
         self.config = replace(spec.model, vocab=self.mask + 1, classes=None, pool="mean")
         self.per_example = length = spec.model.context
@@ -100,6 +99,7 @@ class MaskedTask:
         if self.overfit is not None:
             whole = whole[: length * self.overfit + 1]
         self.windows = Windows(whole.to(self.device), length=length, seed=setting.seed)
+        self.order = self.windows.stream
         self.held = (whole if self.overfit is not None else self._joined(held)).to(self.device)
         self.examples, self.fingerprint = self.windows.count, fingerprint(found, self.windows.tokens)
 
@@ -110,10 +110,6 @@ class MaskedTask:
     def model(self, generator: torch.Generator) -> nn.Module:
         """A new Encoder under its head."""
         return MaskedModel(Encoder(self.config, generator=generator))
-
-    def batch(self, step: int, size: int) -> tuple[Tensor, ...]:
-        """Starts of windows."""
-        return (self.windows.stream.batch(step, size),)
 
     def prepare(self, batch: tuple[Tensor, ...], generator: torch.Generator) -> tuple[Tensor, ...]:
         """Tokens with some hidden (B,N), their places (B,K) and what was there (B,K)."""
@@ -141,17 +137,16 @@ class MaskedTask:
         total = cross_entropy(logits.flatten(0, 1), targets.flatten(), reduction="sum")
         return total, torch.ones_like(total) * targets.numel()
 
-    @torch.no_grad()
     def validate(self, model: nn.Module, team: Team = ALONE) -> dict[str, float]:
         """Loss and accuracy on hidden tokens of the held-out part, the same ones every time."""
-        sums = torch.zeros(3, dtype=torch.float64, device=self.device)
-        for counts, (tokens, places, targets) in team.share(self._held_batches()):
+
+        def score(batch: tuple[Tensor, Tensor, Tensor]) -> Sequence[Tensor]:
+            tokens, places, targets = batch
             logits = model(tokens, places).float()
             loss = cross_entropy(logits.flatten(0, 1), targets.flatten(), reduction="sum")
-            right = (logits.argmax(2) == targets).sum()
-            sums += counts * torch.stack([loss, right, torch.ones_like(loss) * targets.numel()]).double()
-        team.sum(sums)
-        loss, right, count = sums.tolist()
+            return loss, (logits.argmax(2) == targets).sum(), torch.ones_like(loss) * targets.numel()
+
+        loss, right, count = self.sums(team, 3, self._held_batches(), score)
         return {"loss": loss / count, "accuracy": right / count}
 
     def _held_batches(self) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
@@ -190,10 +185,6 @@ class MaskedTask:
         assert isinstance(model, MaskedModel)
         return model.encoder
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> Json:
         """What going on from here takes."""
         return {"task": "masked", "data": self.spec.data, "mask": self.mask}
-
-    def save(self, folder: Path) -> None:
-        """Write the tokenizer."""
-        self.tokenizer.save(folder)

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from regard.data import Reviews, Texts, load, split
-from regard.data.cleaning import without_markup
 from regard.data.tokenizers import Tokenizer
-from regard.train.checks import check_choice, check_shares
+from regard.errors import check_choice, check_shares
 from regard.train.distributed import ALONE, Team
 from regard.train.fingerprint import fingerprint
-from regard.train.order import Stream, by_length, shuffled
-from regard.train.task import Setting
+from regard.train.task import BaseTask, Setting
+from regard.train.tasks.rows import Table, readable, rows_of, segments_of
 from regard.train.tasks.text_models import TextConfig, TextModel, fitted, made, started
-from regard.train.tasks.tokens import Table, Tokens, Words, segments_of
+from regard.train.tasks.tokens import Tokens, Words
+from regard.values import Json
 
 KEEPS = ("head", "tail", "both")
 
@@ -55,18 +52,16 @@ class ClassifyTexts:
         return TextTask(self, setting)
 
 
-class TextTask:
+class TextTask(BaseTask):
     """Texts as rows of tokens on the device."""
 
-    better, unit, per_example, has_test = "max", "texts", 1, True
+    better, unit = "max", "texts"
 
     def __init__(self, spec: ClassifyTexts, setting: Setting) -> None:
         found = load(spec.data, folder=setting.data_dir)
         if not isinstance(found, Reviews):
             raise ValueError(f"data must be a set of labelled texts, got data={spec.data!r}")
         self.spec, self.device, self.classes = spec, setting.device, found.classes
-        self.seed = setting.seed
-        self.fixed = setting.device.type != "cpu"  # CUDA graphs need fixed shapes, CPUs gain from short ones
         learn, held = split(len(found.train), spec.validation, seed=0)
         self.smoothing, self.hide = spec.smoothing, spec.hide
         if setting.overfit is not None:
@@ -85,29 +80,15 @@ class TextTask:
         self.learn_labels, self.held_labels = (part.labels.to(self.device) for part in parts)
         self.kept_test = found.test
         self.examples, self.fingerprint = len(learn), fingerprint(found, self.learn.tokens, self.held.tokens)
-        self.stream = Stream(
-            self.examples, lambda epoch: shuffled(self.examples, setting.seed, epoch), self.device
-        )
-        self.near: dict[int, Stream] = {}
+        self.order = self.learn.examples(setting.seed, fixed=self.fixed)
 
     def _table(self, part: Texts) -> Table:
         rows = rows_of(self.tokenizer, part.texts, self.length, self.spec.keep)
-        pad = 0 if self.tokenizer.pad is None else self.tokenizer.pad
-        return Table(rows, width=self.length, pad=pad, device=self.device)
+        return Table(rows, width=self.length, tokenizer=self.tokenizer, device=self.device)
 
     def model(self, generator: torch.Generator) -> nn.Module:
         """A new model, with the weights it starts from where there are some."""
         return made(self.config, self.begin, generator)
-
-    def batch(self, step: int, size: int) -> tuple[Tensor, ...]:
-        """The numbers of the texts; on a CPU those of a batch have like lengths."""
-        stream = self.stream
-        if not self.fixed:
-            if size not in self.near:
-                lengths = self.learn.lengths.cpu()
-                self.near[size] = by_length(stream, lengths, batch=size, pool=16, seed=self.seed)
-            stream = self.near[size]
-        return (stream.batch(step, size),)
 
     def prepare(self, batch: tuple[Tensor, ...], generator: torch.Generator) -> tuple[Tensor, ...]:
         """Tokens (B,N), segments (B,N) and labels (B,)."""
@@ -139,18 +120,13 @@ class TextTask:
             model, self._table(readable(self.kept_test)), self.kept_test.labels.to(self.device)
         )
 
-    @torch.no_grad()
     def _score(self, model: nn.Module, table: Table, labels: Tensor, team: Team = ALONE) -> dict[str, float]:
-        sums = torch.zeros(2, dtype=torch.float64, device=self.device)
-        by_size = torch.argsort(table.lengths, stable=True)  # like lengths together: less padding
-        for counts, at in team.share(by_size.split(256 if self.fixed else 64)):
+        def answer(at: Tensor) -> tuple[Tensor, Tensor]:
             tokens, lengths = table.rows(at)
-            logits = model(tokens, segments=segments_of(tokens, lengths)).float()
-            loss = cross_entropy(logits, labels[at], reduction="sum")
-            sums += counts * torch.stack([(logits.argmax(1) == labels[at]).sum(), loss]).double()
-        team.sum(sums)
-        right, loss = (sums / max(1, len(labels))).tolist()
-        return {"accuracy": right, "loss": loss}
+            return model(tokens, segments=segments_of(tokens, lengths)), labels[at]
+
+        parts = table.by_length().split(256 if self.fixed else 64)
+        return self.accuracy(team, len(labels), parts, answer)
 
     @torch.no_grad()
     def show(self, model: nn.Module) -> str:
@@ -171,11 +147,7 @@ class TextTask:
         """Whether every text is known."""
         return scores["accuracy"] == 1.0
 
-    def export(self, model: nn.Module) -> nn.Module:
-        """The model as it is."""
-        return model
-
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> Json:
         """What predicting takes later."""
         return {
             "task": "texts",
@@ -184,34 +156,3 @@ class TextTask:
             "keep": self.spec.keep,
             "context": self.length,
         }
-
-    def save(self, folder: Path) -> None:
-        """Write the tokenizer."""
-        self.tokenizer.save(folder)
-
-
-def readable(part: Texts) -> Texts:
-    """The same texts without HTML, as they are read when somebody asks about one."""
-    return replace(part, texts=tuple(without_markup(text) for text in part.texts))
-
-
-def rows_of(tokenizer: Tokenizer, texts: Sequence[str], context: int, keep: str) -> list[list[int]]:
-    """The tokens of each text after a start token, cut to the context.
-
-    >>> from regard.data import CharTokenizer
-    >>> rows_of(CharTokenizer.train(["abc"]), ["abc", ""], context=3, keep="tail")
-    [[0, 4, 5], [0]]
-    """
-    start = [] if tokenizer.start is None else [tokenizer.start]
-    room = context - len(start)
-    rows = []
-    for ids in tokenizer.encode_batch(texts):
-        if len(ids) <= room:
-            cut = ids
-        elif keep == "head":
-            cut = ids[:room]
-        else:
-            first = 0 if keep == "tail" else room // 4
-            cut = [*ids[:first], *ids[len(ids) - room + first :]]
-        rows.append([*start, *cut] or [0])
-    return rows

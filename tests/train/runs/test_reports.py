@@ -6,8 +6,7 @@ import torch
 
 from regard.data import load, split
 from regard.data.embedded.pairs import pairs
-from regard.train import Characters, evaluate, load_run, predict, train
-from regard.train.reports import report
+from regard.train import Characters, load_run, train
 from tests.train import small
 
 
@@ -21,8 +20,8 @@ def texts(tmp_path_factory):
 
 def test_texts_score_as_evaluate_says(texts):
     run = load_run(texts)
-    found = report(run, worst=5)
-    assert found.scores == pytest.approx(evaluate(texts, device="cpu"), abs=1e-6)
+    found = run.report(worst=5)
+    assert found.scores == pytest.approx(load_run(texts).evaluate(), abs=1e-6)
     assert (found.name, found.data, found.part) == ("texts", small.FEW, "validation")
     data = load(small.FEW).train
     _, held = split(len(data), small.texts().task.validation, seed=0)
@@ -31,7 +30,7 @@ def test_texts_score_as_evaluate_says(texts):
     surest = found.mistakes[0]
     assert surest.shown == part.texts[surest.index]
     assert surest.label == ("negative", "positive")[int(part.labels[surest.index])] != surest.answer
-    (asked,) = predict(run, [surest.shown[:23]])  # what training reads of it: the head
+    (asked,) = run.predict([surest.shown[:23]])  # what training reads of it: the head
     assert (asked.label, asked.probability) == (surest.answer, pytest.approx(surest.probability, abs=1e-5))
     wrong = [one.probability for one in found.mistakes]
     assert wrong == sorted(wrong, reverse=True)
@@ -39,28 +38,28 @@ def test_texts_score_as_evaluate_says(texts):
 
 def test_pairs(texts):
     run = load_run(texts)
-    found = report(run).pairs
+    found = run.report().pairs
     assert found["all"].count == len(pairs())
     one = pairs("litotes")
     right = 0
     for pair in one:
         for text, label in ((pair.positive, "positive"), (pair.negative, "negative")):
-            right += predict(run, [text[:23]])[0].label == label
+            right += run.predict([text[:23]])[0].label == label
     assert found["litotes"].sentences == pytest.approx(right / (2 * len(one)))
     other = replace(run, description={**run.description, "classes": ["dull", "lively"]})
-    assert report(other).pairs is None
+    assert other.report().pairs is None
 
 
 def test_the_test_part_is_recorded(texts):
-    found = report(load_run(texts), test=True)
+    found = load_run(texts).report(test=True)
     assert json.loads((texts / "test.json").read_text()) == found.scores
-    assert found.scores == pytest.approx(evaluate(texts, test=True, device="cpu"), abs=1e-6)
+    assert found.scores == pytest.approx(load_run(texts).evaluate(test=True), abs=1e-6)
 
 
 def test_images(tmp_path):
     train(small.images(steps=3), tmp_path / "run", quiet=True, device="cpu")
-    found = report(load_run(tmp_path / "run"))
-    assert found.scores == pytest.approx(evaluate(tmp_path / "run", device="cpu"), abs=1e-5)
+    found = load_run(tmp_path / "run").report()
+    assert found.scores == pytest.approx(load_run(tmp_path / "run").evaluate(), abs=1e-5)
     assert found.pairs is None
     assert found.pictures.shape == (len(found.mistakes), 1, 8, 8)
     data = load("digits").train
@@ -71,6 +70,6 @@ def test_images(tmp_path):
 def test_errors(tmp_path, texts):
     train(small.language(steps=1), tmp_path / "run", quiet=True, device="cpu")
     with pytest.raises(ValueError, match="needs a classifier of images or texts, this model is for language"):
-        report(load_run(tmp_path / "run"))
+        load_run(tmp_path / "run").report()
     with pytest.raises(ValueError, match="model has no recipe that tells its validation part; add --test"):
-        report(load_run(texts / "model"))
+        load_run(texts / "model").report()

@@ -1,0 +1,62 @@
+"""Recipes as JSON, and every class that one may hold; those that earlier versions wrote are read too."""
+
+from __future__ import annotations
+
+from regard.data.augment import Augment
+from regard.models.files import MODELS
+from regard.models.files import PARTS as MODEL_PARTS
+from regard.train.optimizers import AdamW, Muon
+from regard.train.recipe import PART_OF, Checks, Execution, Recipe
+from regard.train.schedules import Cosine, Linear, Trapezoid
+from regard.train.tasks import PARTS as TASK_PARTS
+from regard.values import Json
+from regard.values import from_data as value_from_data
+from regard.values import to_data as value_to_data
+
+OWN = (Recipe, Execution, Checks, Augment, AdamW, Muon, Cosine, Linear, Trapezoid)
+KINDS: dict[str, type] = {
+    **MODEL_PARTS,
+    **{kind.__name__: kind for kind in (*(config for config, _ in MODELS.values()), *OWN, *TASK_PARTS)},
+}
+
+
+def to_data(recipe: Recipe) -> object:
+    """A recipe as what JSON can hold.
+
+    >>> data = to_data(Recipe(name="x", task=None, batch=8, steps=1, schedule=Cosine(warmup=0.1)))
+    >>> data["schedule"]
+    {'part': 'Cosine', 'warmup': 0.1, 'floor': 0.0}
+    """
+    return value_to_data(recipe, KINDS)
+
+
+def from_data(data: object) -> Recipe:
+    """The inverse of `to_data`, or a ValueError that says what it is instead.
+
+    >>> from_data({"part": "Recipe", "name": "x", "task": None, "batch": 8, "steps": 1, "keep": 5}).checks
+    Checks(validate_every=None, save_every=500, read_every=20, keep=5, ema=None, overfit=None)
+    """
+    found = value_from_data(_in_parts(_open(data)), KINDS)
+    if not isinstance(found, Recipe):
+        raise ValueError(f"a recipe is needed, got a {type(found).__name__}")
+    return found
+
+
+def _open(data: object) -> object:
+    """A vocabulary that the data decides on is None; earlier versions wrote 1."""
+    if isinstance(data, list):
+        return [_open(one) for one in data]
+    if not isinstance(data, dict):
+        return data
+    return {name: None if (name, one) == ("vocab", 1) else _open(one) for name, one in data.items()}
+
+
+def _in_parts(data: object) -> object:
+    """What earlier versions wrote, in which every field stood in the recipe itself, as it is written now."""
+    if not isinstance(data, dict) or data.get("part") != Recipe.__name__:
+        return data
+    found: Json = {name: one for name, one in data.items() if name not in PART_OF}
+    for part, kind in (("execution", Execution), ("checks", Checks)):
+        if flat := {name: one for name, one in data.items() if PART_OF.get(name) == part}:
+            found[part] = {"part": kind.__name__, **flat}
+    return found | {"before": _in_parts(data.get("before"))}

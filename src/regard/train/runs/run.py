@@ -1,0 +1,251 @@
+"""A trained model in use: what a run, or one of the zoo, can be asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Unpack
+
+import torch
+from torch import Tensor, nn
+
+from regard.data import Images, Pictures, Reviews, Texts, Tokenizer, load, split
+from regard.files import write_json
+from regard.models.sampling import SamplingOptions
+from regard.probe import Completion, ImageLook, TextLook
+from regard.probe.report import WORST, Report
+from regard.train.folder import MODEL, RECIPE, TEST, check_recipe, read_recipe
+from regard.train.recipe import Recipe
+from regard.train.task import Setting
+from regard.values import Json
+
+Folder = str | Path | None
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What a model takes one input for; `notice` says what had to be done to the input."""
+
+    input: str
+    label: str
+    probability: float
+    probabilities: dict[str, float]
+    notice: str | None = None
+
+    def as_dict(self) -> Json:
+        """Label, probability of every class and notice, as JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Look:
+    """What was found in all inputs: one of `images`, `texts` and `completion`, and notices on the inputs."""
+
+    kind: str
+    images: ImageLook | None = None
+    texts: tuple[TextLook, ...] = ()
+    completion: Completion | None = None
+    notices: tuple[str, ...] = ()
+
+    def as_dict(self) -> Json:
+        """What was found in each input, as JSON."""
+        return {
+            "kind": self.kind,
+            "images": None if self.images is None else self.images.as_dict(),
+            "texts": [text.as_dict() for text in self.texts],
+            "completion": None if self.completion is None else self.completion.as_dict(),
+            "notices": list(self.notices),
+        }
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A prompt's token ids, how many tokens are to follow, and a notice on what had to be done to it."""
+
+    ids: tuple[int, ...]
+    tokens: int
+    notice: str = ""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A trained model and what using it takes: what its task says, and its tokenizer where it has one.
+
+    What it can do depends on what it was trained for, `kind`; the rest raises a ValueError that says so.
+    """
+
+    folder: Path
+    model: nn.Module
+    description: Json
+    tokenizer: Tokenizer | None = None
+    card: str = ""
+
+    @property
+    def kind(self) -> str:
+        """What it was trained for: images, texts, language, completion or masked."""
+        return str(self.description.get("task", "something unknown"))
+
+    @property
+    def name(self) -> str:
+        """The name of its folder."""
+        return self.folder.name
+
+    @property
+    def device(self) -> torch.device:
+        """Where the model is."""
+        return next(self.model.parameters()).device
+
+    @property
+    def recipe(self) -> Recipe | None:
+        """What it was trained by, where that is in its folder."""
+        return read_recipe(self.folder) if (self.folder / RECIPE).exists() else None
+
+    def as_dict(self) -> Json:
+        """What it is, but for its weights, as JSON."""
+        return {
+            "name": self.name,
+            "model": type(self.model).__name__,
+            "parameters": sum(weight.numel() for weight in self.model.parameters()),
+            "description": self.description,
+            "card": self.card,
+        }
+
+    def predict(self, inputs: Sequence[str]) -> list[Prediction]:
+        """One prediction for each input: an image file, a text, or a file of text."""
+        raise ValueError(f"predict needs a classifier of images or texts, this model is for {self.kind}")
+
+    def explain(self, inputs: Sequence[str], *, steps: int = 32) -> list[Prediction]:
+        """The predictions, those of texts with how much each word did."""
+        return self.predict(inputs)
+
+    def look(
+        self,
+        inputs: Sequence[str] = (),
+        *,
+        labels: Sequence[str] | None = None,
+        steps: int = 32,
+        data_dir: Folder = None,
+    ) -> Look:
+        """Where the model looked in image files, texts or files of text, and what moved its answer.
+
+        `labels` are the true classes of images, where they are known. Without inputs a run for images is
+        shown the first ten that its training held out, from the data set that it names. `steps` are those
+        of the integrated gradient.
+        """
+        if labels is not None and (self.kind != "images" or not inputs):
+            got = f"a run for {self.kind}, {len(inputs)} inputs"
+            raise ValueError(f"labels are for images that are given, got {got}")
+        return self._look(inputs, labels, steps, data_dir)
+
+    def _look(
+        self, inputs: Sequence[str], labels: Sequence[str] | None, steps: int, data_dir: Folder
+    ) -> Look:
+        raise ValueError(
+            f"look needs a run for images, texts, language or completion, got one for {self.kind}"
+        )
+
+    def prompt(self, text: str, tokens: int | None = None) -> Prompt:
+        """A prompt for `stream` and `generate`, checked."""
+        raise ValueError(
+            f"{self.name} is a {type(self.model).__name__}, which writes no text: a GPT is needed"
+        )
+
+    def stream(
+        self,
+        prompt: str | Prompt,
+        tokens: int | None = None,
+        *,
+        seed: int = 0,
+        **how: Unpack[SamplingOptions],
+    ) -> Iterator[str]:
+        """The text of `generate`, piece by piece: the prompt, then what each token adds."""
+        self.prompt("", tokens)
+        raise NotImplementedError
+
+    def generate(
+        self,
+        prompt: str | Prompt,
+        tokens: int | None = None,
+        *,
+        seed: int = 0,
+        **how: Unpack[SamplingOptions],
+    ) -> str:
+        """The prompt, continued by so many tokens; how they are chosen is what `Sampling` takes."""
+        return "".join(self.stream(prompt, tokens, seed=seed, **how))
+
+    def held_out(self, count: int | None = None, *, data_dir: Folder = None) -> Pictures:
+        """The pictures that its training held out, or the first of them."""
+        raise ValueError(f"held-out pictures need a run for images or completion, got one for {self.kind}")
+
+    @torch.no_grad()
+    def evaluate(self, *, test: bool = False, data_dir: Folder = None) -> dict[str, float]:
+        """Its scores, in float32: on its validation part or, recorded, on the test part.
+
+        A model of the zoo has no recipe, so that only the test part is known.
+        """
+        recipe = self.recipe
+        if recipe is None:
+            return self.report(test=test, data_dir=data_dir).scores
+        check_recipe(self.folder, recipe)  # another one may mean other data, or another cut of them
+        value = recipe.task
+        if hasattr(value, "start"):
+            value = replace(value, start=str(self.folder / MODEL))  # its tokenizer, not one trained anew
+        folder = None if data_dir is None else Path(data_dir)
+        task = value.build(Setting(self.device, recipe.seed, folder, recipe.checks.overfit))
+        scores = task.test(self.model) if test else task.validate(self.model)
+        if test:
+            write_json(self.folder / TEST, scores)
+        return scores
+
+    def report(self, *, test: bool = False, data_dir: Folder = None, worst: int = WORST) -> Report:
+        """How a classifier fares on its validation part or, recorded, on the test part, and its mistakes."""
+        raise ValueError(f"report needs a classifier of images or texts, this model is for {self.kind}")
+
+
+class PretrainingRun(Run):
+    """What an encoder learned from hidden words: a start for others, whose own head was not kept."""
+
+    def evaluate(self, *, test: bool = False, data_dir: Folder = None) -> dict[str, float]:
+        """Nothing: it cannot name hidden words any more."""
+        raise ValueError(
+            f"{self.folder} is a pretraining: its head was not kept; evaluate what was trained from it"
+        )
+
+
+class Classifier(Run):
+    """A run that names classes: of images or of texts."""
+
+    @property
+    def classes(self) -> list[str]:
+        """The classes, in the order of the logits."""
+        return list(self.description["classes"])
+
+    def report(self, *, test: bool = False, data_dir: Folder = None, worst: int = WORST) -> Report:
+        """How it fares on its validation part or, recorded, on the test part, and its worst mistakes."""
+        recipe = self.recipe
+        if recipe is None and not test:
+            raise ValueError(f"{self.name} has no recipe that tells its validation part; add --test")
+        found = load(str(self.description.get("data")), folder=None if data_dir is None else Path(data_dir))
+        assert isinstance(found, Images | Reviews)
+        part = found.test if recipe is None or test else _held_out(found.train, recipe)
+        out = self.judge(part, worst)
+        if test and recipe is not None:
+            write_json(self.folder / TEST, out.scores)
+        return replace(out, name=self.name, data=found.name, part="test" if test else "validation")
+
+    def judge(self, part: Pictures | Texts, worst: int) -> Report:
+        """The report on some examples."""
+        raise NotImplementedError
+
+    def prediction(self, given: str, chances: Tensor, notice: str | None) -> Prediction:
+        """What these probabilities (classes,) say of an input."""
+        best = int(chances.argmax())
+        named = dict(zip(self.classes, chances.tolist(), strict=True))
+        return Prediction(given, self.classes[best], float(chances[best]), named, notice)
+
+
+def _held_out(part: Pictures | Texts, recipe: Recipe) -> Pictures | Texts:
+    """What training validated on: the same cut as its tasks make."""
+    learn, held = split(len(part), recipe.task.validation, seed=0)
+    return part.take(held if recipe.checks.overfit is None else learn[: recipe.checks.overfit])
