@@ -6,10 +6,12 @@ import ast
 from html import escape
 from pathlib import Path
 
+from regard.paper.ink import INK, QUIET, SEEN, UNSEEN
+
 PACKAGE = Path(__file__).parents[2] / "src" / "regard"
 CELL, LEFT, TOP = 26, 112, 104  # of the grid, in pixels
 SIDE, LONGEST = 660, 104  # for what a room is: pixels, and letters
-INK, FAINT, GRID, SEEN, ITSELF = "#1a1f2b", "#5a6374", "#e3e7ee", "#2f6fde", "#aebdd6"
+ITSELF = "#aebdd6"
 
 
 def pages() -> dict[str, str]:
@@ -87,10 +89,10 @@ def svg() -> str:
             place = (
                 f'x="{LEFT + CELL * column + 1}" y="{y + 1}" width="{CELL - 2}" height="{CELL - 2}" rx="3"'
             )
-            paint = f'fill="{fill}"' if fill else f'fill="none" stroke="{GRID}"'
+            paint = f'fill="{fill}"' if fill else f'fill="none" stroke="{UNSEEN}"'
             out.append(f"<rect {place} {paint}/>")
     return "\n".join([*out, "</svg>"]) + "\n"
 
 
-def _text(place: str, words: str, fill: str = FAINT) -> str:
+def _text(place: str, words: str, fill: str = QUIET) -> str:
     return f'<text {place} font-size="12" fill="{fill}">{escape(words)}</text>'
