@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-from typing import Any
-
 import sympy
 import torch
 
@@ -18,7 +15,6 @@ beta = sympy.Symbol("beta", positive=True)
 # a, b, c, d are orthogonal and of length β: multiples of four unit vectors.
 TOKENS = sympy.Matrix([[0, 1, 0, 1], [1, 0, 0, 0], [0, 1, 1, 0]])  # rows: d + b, a, c + b in units of β
 BETAS = [0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 2.5, 3.0]
-HALVES = tuple(Fraction(k, 2) for k in range(1, 9))
 
 
 def norms() -> list[Formula]:
@@ -31,7 +27,7 @@ def norms() -> list[Formula]:
     ]
 
 
-def _weights() -> Any:
+def _weights() -> sympy.Matrix:
     """The exact unscaled rows of softmax(x xᵀ)."""
     gram = beta**2 * (TOKENS * TOKENS.T)
     rows = []

@@ -7,8 +7,8 @@ import time
 
 from regard.lessons.checking import growth
 from regard.lessons.checking.diagnosis import Failure, diagnosed, explained, near_miss
-from regard.lessons.checking.evaluate import UndefinedError, ZeroDivisorError, agree, same, shown
-from regard.lessons.checking.exercise import Exercise, Values
+from regard.lessons.checking.evaluate import Point, UndefinedError, ZeroDivisorError, agree, same, shown
+from regard.lessons.checking.exercise import Exercise
 from regard.lessons.checking.expression import Node, Written, names
 from regard.lessons.checking.symbolic import identical
 from regard.lessons.checking.verdict import Finding
@@ -22,7 +22,7 @@ def find(exercise: Exercise, answer: Written) -> Finding:
         return _only_growth(exercise, answer)
     points = exercise.inside  # worked out once, before the clock runs
     node, until = answer.node, time.thread_time() + SECONDS
-    holes: list[Values] = []
+    holes: list[Point] = []
     tried = 0
     for at, true in points:
         try:
@@ -70,12 +70,10 @@ def _right(exercise: Exercise, tried: int, known: bool) -> str:
     return f"right on the domain ({exercise.domain.says}): equal at {tried} points{proof}"
 
 
-def _wrong(exercise: Exercise, node: Node, at: Values, true: Node, until: float) -> Finding:
+def _wrong(exercise: Exercise, node: Node, at: Point, true: Node, until: float) -> Finding:
     failure = Failure(node, at, true, until)
-    for other in exercise.accepted:
-        formula = exercise.node(other.formula)
-        if failure.fits(formula, ((at, formula) for at, _ in exercise.inside)):
-            return Finding(True, f"right: {other.remark}")
+    if remark := diagnosed(exercise, failure, exercise.accepted, exercise.inside):
+        return Finding(True, f"right: {remark}")
     gives, wanted = shown(at, node, true)
     used = names(node) | names(exercise.truth())
     some = {letter: value for letter, value in at.items() if letter in used} if len(at) > 4 else at
@@ -119,11 +117,11 @@ def _only_growth(exercise: Exercise, answer: Written) -> Finding:
     return Finding(False, says, ("as a growth it would be right",) if right and directions else ())
 
 
-def where(at: Values) -> str:
+def where(at: Point) -> str:
     """A point in words."""
     spelled = {re.sub(r"(?<=[a-z])(?=\d)", "_", letter): value for letter, value in at.items()}
     return ", ".join(f"{letter} = {value}".replace("-", "−") for letter, value in spelled.items())
 
 
-def _at(at: Values) -> str:
+def _at(at: Point) -> str:
     return f"at {where(at)} " if at else ""

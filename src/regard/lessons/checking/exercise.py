@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import product
 from math import prod
 from random import Random
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from regard.lessons.checking.evaluate import IrrationalError, exact
+from regard.lessons.checking.evaluate import IrrationalError, Point, exact
 from regard.lessons.checking.expression import Node, Num, Written, parse, parse_plain
 from regard.lessons.checking.letters import Letters
 from regard.lessons.checking.verdict import Finding
 
 POINTS = 600  # tried inside the domain
 OUTSIDE = 120  # tried where it is not asked for
-Values = Mapping[str, int | Fraction]
 
 
-def everywhere(at: Values) -> bool:
+def everywhere(at: Point) -> bool:
     """The whole of the ranges."""
     return True
 
@@ -37,59 +36,30 @@ class Domain:
     """
 
     says: str
-    ranges: Mapping[str, range | tuple[Fraction, ...] | tuple[int, ...]] = field(default_factory=dict)
-    holds: Callable[[Values], bool] = everywhere
+    ranges: Mapping[str, Sequence[int | Fraction]] = field(default_factory=dict)
+    holds: Callable[[Point], bool] = everywhere
 
-    def points(self, inside: bool) -> list[dict[str, Any]]:
+    def points(self, inside: bool) -> list[Point]:
         """Points that meet the condition, or those that do not: all, or some that are drawn once for all."""
-        if prod(len(values) for values in self.ranges.values()) > 50 * POINTS:
-            return self._drawn(inside)
-        found = [at for at in self._all() if self.holds(at) == inside]
+        if prod(len(values) for values in self.ranges.values()) > 50 * POINTS:  # too many to list
+            random = Random(0)
+            drawn = [{k: random.choice(v) for k, v in self.ranges.items()} for _ in range(POINTS)]
+            return [at for at in drawn if self.holds(at) == inside]
+        every = (dict(zip(self.ranges, values, strict=True)) for values in product(*self.ranges.values()))
+        found: list[Point] = [at for at in every if self.holds(at) == inside]
         most = POINTS if inside else OUTSIDE
         if len(found) <= most:
             return found
         # Every k-th one would meet a letter whose range is a multiple of k in few of its values.
         return found[:9] + [found[i] for i in sorted(Random(0).sample(range(9, len(found)), most - 9))]
 
-    def far(self) -> Iterator[dict[str, Any]]:
+    def far(self) -> Iterator[Point]:
         """A few points inside with large numbers: those that are multiples of others."""
         points = self.points(True)[:: max(1, len(self.points(True)) // 4)]
         for times, at in product((97, 1009), points):
             larger = {k: v * times if isinstance(self.ranges[k], range) else v for k, v in at.items()}
             if self.holds(larger):
                 yield larger
-
-    def _drawn(self, inside: bool) -> list[dict[str, Any]]:
-        """Points drawn letter by letter, where there are too many to list."""
-        random = Random(0)
-        drawn: list[dict[str, Any]] = [
-            {k: random.choice(v) for k, v in self.ranges.items()} for _ in range(POINTS)
-        ]
-        return [at for at in drawn if self.holds(at) == inside]
-
-    def _all(self) -> Iterator[dict[str, Any]]:
-        for values in product(*self.ranges.values()):
-            yield dict(zip(self.ranges, values, strict=True))
-
-
-@dataclass(frozen=True)
-class Mistake:
-    """A known wrong answer, as a formula or a count of the wrong thing.
-
-    `says` completes "you have what one gets by …".
-    """
-
-    says: str
-    formula: str = ""
-    count: Callable[..., int | Fraction] | None = None
-
-
-@dataclass(frozen=True)
-class Accepted:
-    """Another answer that is right, with what is to be said about it."""
-
-    formula: str
-    remark: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,6 +68,8 @@ class Question:
 
     `left` are the symbols that an answer may be written equal to (h_4 = …), `aliases` gives for a letter
     others that mean it, separated by spaces, and `also` gives letters that stand for a formula (d_h is d/H).
+    `mistakes` gives for known wrong answers what completes "you have what one gets by …", and `accepted` for
+    other right answers what is to be said about them.
     """
 
     name: str
@@ -108,8 +80,8 @@ class Question:
     left: tuple[str, ...] = ()
     aliases: Mapping[str, str] = field(default_factory=dict)
     also: Mapping[str, str] = field(default_factory=dict)
-    mistakes: tuple[Mistake, ...] = ()
-    accepted: tuple[Accepted, ...] = ()
+    mistakes: Mapping[str, str] = field(default_factory=dict)
+    accepted: Mapping[str, str] = field(default_factory=dict)
     kind: ClassVar[str] = "question"
 
     @property
@@ -120,7 +92,7 @@ class Question:
     @property
     def tried(self) -> str:
         """An answer that shows how one is written: a known mistake, which a verdict explains."""
-        return next(mistake.formula for mistake in self.mistakes if mistake.formula)
+        return next(iter(self.mistakes))
 
     @cached_property
     def alphabet(self) -> Letters:
@@ -135,7 +107,7 @@ class Question:
         """Whether the answer is right, and why not."""
         raise NotImplementedError
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """The question, without its answer."""
         return {
             "name": self.name,
@@ -162,7 +134,7 @@ class Exercise(Question):
     ignores: tuple[str, ...] = ()
     alike: tuple[str, ...] = ()
     solves: str = ""
-    beyond: tuple[Mistake, ...] = ()
+    beyond: Mapping[str, str] = field(default_factory=dict)
     kind: ClassVar[str] = "formula"
 
     @cached_property
@@ -191,22 +163,17 @@ class Exercise(Question):
         return _parsed(formula, self.letters)
 
     @cached_property
-    def inside(self) -> tuple[tuple[Values, Node], ...]:
+    def inside(self) -> tuple[tuple[Point, Node], ...]:
         """The points of the domain, each with the truth."""
         return tuple((at, self._true(at)) for at in self.domain.points(True))
 
     @cached_property
-    def beyond_it(self) -> tuple[tuple[Values, Node], ...]:
+    def beyond_it(self) -> tuple[tuple[Point, Node], ...]:
         """The points outside, each with what was counted there; none where nothing can be counted."""
         points = [] if self.count is None else self.domain.points(False)
         return tuple((at, self._true(at)) for at in points)
 
-    @cached_property
-    def counted(self) -> dict[tuple[Mistake, tuple[int | Fraction, ...]], Node]:
-        """What mistakes that are counted gave at points, so far as it was asked for."""
-        return {}
-
-    def _true(self, at: Values) -> Node:
+    def _true(self, at: Point) -> Node:
         """The truth at a point: as a number, where it is a fraction."""
         if self.count is not None:
             return Num(Fraction(self.count(**at)))
@@ -215,7 +182,7 @@ class Exercise(Question):
         except IrrationalError:
             return self.truth()
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """The question, without its answer."""
         return super().as_dict() | {"kind": "growth" if self.growth else self.kind}
 

@@ -64,8 +64,8 @@ def _listed(found: Sequence[growth.Powers]) -> str:
 def _diagnosed(
     exercise: Exercise, given: growth.Terms, ignored: tuple[str, ...], directions: Sequence[growth.Way]
 ) -> str:
-    for mistake in exercise.mistakes:
-        wrong = growth.fixed(growth.terms(exercise.node(mistake.formula)), ignored)
+    for formula, says in exercise.mistakes.items():
+        wrong = growth.fixed(growth.terms(exercise.node(formula)), ignored)
         if growth.included(given, wrong, directions) and growth.included(wrong, given, directions):
-            return mistake.says
+            return says
     return ""
