@@ -31,7 +31,7 @@ def test_every_mistake_is_wrong_and_named(lesson, exercise):
 ITSELF = Strided(back=0)
 COUNTED = {  # mistakes that count another thing: exercise, formula, and that thing itself
     ("counting-attention", "autoregressive", "n^2"): lambda n: Full().pairs(n),
-    ("counting-attention", "autoregressive", "n(n-1)/2"): lambda n: (Causal() & ~ITSELF).pairs(n),
+    ("counting-attention", "autoregressive", "n(n-1)/2"): (Causal() & ~ITSELF).pairs,
     ("counting-attention", "strided", "n t - t(t+1)/2"): lambda n, t: (Strided(back=t) & ~ITSELF).pairs(n),
     ("counting-attention", "strided", "(2n-t)(t+1) - n"): lambda n, t: Neighbourhood(1, n, reach=t).pairs(n),
     ("counting-attention", "strided", "n(n+1)/2"): lambda n, t: Causal().pairs(n),

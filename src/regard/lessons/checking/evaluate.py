@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from fractions import Fraction
 from functools import cache
 from math import ceil, floor
@@ -200,6 +201,17 @@ def close(a: Number, b: Number) -> bool:
     """Whether two values are one: to forty digits."""
     a, b = _real(a), _real(b)
     return bool(abs(a - b) <= abs(b) * 10 ** (10 - PLACES) + 10 ** (-PLACES))
+
+
+def differing(left: Node, right: Node, points: Iterable[Point], until: float) -> Point | None:
+    """The first point where two expressions have two values, if there is one before the time is up."""
+    for at in points:
+        with suppress(UndefinedError):  # a sum too long to add up
+            if not same(left, right, at):
+                return at
+        if time.thread_time() > until:
+            break
+    return None
 
 
 def value_or_none(node: Node, at: Point) -> Number | None:

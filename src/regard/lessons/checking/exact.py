@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import re
 import time
+from math import inf
 
 from regard.lessons.checking import growth
 from regard.lessons.checking.diagnosis import Failure, diagnosed, explained, near_miss
-from regard.lessons.checking.evaluate import Point, UndefinedError, ZeroDivisorError, agree, same, shown
+from regard.lessons.checking.evaluate import (
+    Point,
+    UndefinedError,
+    ZeroDivisorError,
+    agree,
+    differing,
+    same,
+    shown,
+)
 from regard.lessons.checking.exercise import Exercise
-from regard.lessons.checking.expression import Node, Written, names
+from regard.lessons.checking.expression import Written
+from regard.lessons.checking.nodes import Node, names
 from regard.lessons.checking.symbolic import identical
 from regard.lessons.checking.verdict import Finding
 
@@ -43,24 +53,11 @@ def find(exercise: Exercise, answer: Written) -> Finding:
     known = identical(node, exercise.truth())
     if known is False:
         return Finding(False, f"wrong: equal at the {tried} points tried, and still another function")
-    if not known and (far := _far_off(exercise, node)):
-        return Finding(False, far)
+    if not known and (far := differing(node, exercise.truth(), exercise.domain.far(), inf)):
+        gives, wanted = shown(far, node, exercise.truth())
+        return Finding(False, f"wrong: {_at(far)}it gives {gives}, the truth is {wanted}")
     gap = [f"at {where(holes[0])} yours divides by zero and has no value"] if holes else []
     return Finding(True, _right(exercise, tried, bool(known)), (*_outside(exercise, node), *gap))
-
-
-def _far_off(exercise: Exercise, node: Node) -> str:
-    """Where an answer fails far beyond the points tried, by the formula; empty where it holds."""
-    true = exercise.truth()
-    for at in exercise.domain.far():
-        try:
-            equal = same(node, true, at)
-        except UndefinedError:
-            continue  # a sum too long to add up
-        if not equal:
-            gives, wanted = shown(at, node, true)
-            return f"wrong: {_at(at)}it gives {gives}, the truth is {wanted}"
-    return ""
 
 
 def _right(exercise: Exercise, tried: int, known: bool) -> str:
@@ -113,8 +110,8 @@ def _only_growth(exercise: Exercise, answer: Written) -> Finding:
     except ValueError:
         return Finding(False, says)
     directions = growth.ways(names(answer.node) | names(exercise.truth()))
-    right = growth.included(given, true, directions) and growth.included(true, given, directions)
-    return Finding(False, says, ("as a growth it would be right",) if right and directions else ())
+    right = directions and growth.alike(given, true, directions)
+    return Finding(False, says, ("as a growth it would be right",) if right else ())
 
 
 def where(at: Point) -> str:

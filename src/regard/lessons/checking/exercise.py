@@ -13,8 +13,9 @@ from random import Random
 from typing import ClassVar
 
 from regard.lessons.checking.evaluate import IrrationalError, Point, exact
-from regard.lessons.checking.expression import Node, Num, Written, parse, parse_plain
+from regard.lessons.checking.expression import Written, parse, parse_plain
 from regard.lessons.checking.letters import Letters
+from regard.lessons.checking.nodes import Node, Num
 from regard.lessons.checking.verdict import Finding
 
 POINTS = 600  # tried inside the domain
@@ -150,9 +151,9 @@ class Exercise(Question):
 
     def find(self, answer: Written) -> Finding:
         """Whether the answer is right, and why not."""
-        from regard.lessons.checking import exact, growing
+        from regard.lessons.checking import exact, growth
 
-        return growing.find(self, answer) if self.growth else exact.find(self, answer)
+        return growth.find(self, answer) if self.growth else exact.find(self, answer)
 
     def truth(self) -> Node:
         """The formula, read by the same parser."""

@@ -12,9 +12,9 @@ from regard.lessons.checking.brackets import bare, cut, outer
 from regard.lessons.checking.diagnosis import explained
 from regard.lessons.checking.evaluate import exact
 from regard.lessons.checking.exercise import Question
-from regard.lessons.checking.expression import Num, Op, Written, parse_plain
-from regard.lessons.checking.expression import shown as quoted
+from regard.lessons.checking.expression import Written, parse_plain, quoted
 from regard.lessons.checking.letters import Letters
+from regard.lessons.checking.nodes import Num, Op
 from regard.lessons.checking.verdict import Finding
 
 MOST = 64  # entries

@@ -16,9 +16,9 @@ from typing import ClassVar, TypeVar
 
 from regard.lessons.checking.diagnosis import explained
 from regard.lessons.checking.exercise import Question
-from regard.lessons.checking.expression import Name, Node, Num, Op, Written, parse
+from regard.lessons.checking.expression import Written, parse
 from regard.lessons.checking.letters import Letters
-from regard.lessons.checking.nodes import signs
+from regard.lessons.checking.nodes import Name, Node, Num, Op, signs
 from regard.lessons.checking.tokens import RELATIONS
 from regard.lessons.checking.verdict import Finding
 from regard.lessons.checking.words import FUNCTIONS

@@ -2,7 +2,7 @@
 
 from regard.cost import AttentionShape, price
 from regard.lessons.checking.exercise import Domain, Exercise, growth_domain, spelled
-from regard.lessons.exercises.spellings import LENGTH, WIDTH
+from regard.lessons.exercises import LENGTH, WIDTH
 
 SIZES = Domain("n, d ≥ 1", {"n": range(1, 20), "d": range(1, 20)})
 LETTERS = {"n": LENGTH, "d": WIDTH}

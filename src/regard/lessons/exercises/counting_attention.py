@@ -1,7 +1,7 @@
 """Questions on how many dot products a pattern needs."""
 
 from regard.lessons.checking.exercise import Domain, Exercise, spelled
-from regard.lessons.exercises.spellings import LENGTH
+from regard.lessons.exercises import LENGTH
 from regard.pattern import Causal, Strided
 
 EXERCISES = spelled(

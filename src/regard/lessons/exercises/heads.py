@@ -1,7 +1,7 @@
 """Questions on what several heads share and what each has of its own."""
 
 from regard.lessons.checking.exercise import Domain, Exercise, growth_domain, spelled
-from regard.lessons.exercises.spellings import LENGTH
+from regard.lessons.exercises import LENGTH
 
 DIVIDES = "H divides d"
 WIDTH = "D C k d_model"

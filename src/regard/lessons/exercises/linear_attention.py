@@ -1,7 +1,7 @@
 """Questions on attention without the exponential, bracketed in two ways."""
 
 from regard.lessons.checking.exercise import Domain, Exercise, growth_domain, spelled
-from regard.lessons.exercises.spellings import LENGTH, WIDTH
+from regard.lessons.exercises import LENGTH, WIDTH
 
 SIZES = Domain("T, d ≥ 1", {"T": range(1, 25), "d": range(1, 25)})
 LETTERS = {"T": LENGTH, "d": WIDTH}

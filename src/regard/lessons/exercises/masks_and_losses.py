@@ -1,7 +1,7 @@
 """Questions on masks, targets and padding."""
 
 from regard.lessons.checking.exercise import Domain, Exercise, spelled
-from regard.lessons.exercises.spellings import LENGTH
+from regard.lessons.exercises import LENGTH
 from regard.pattern import Causal
 
 BATCH = Domain(

@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 from regard.lessons.checking.exercise import Domain, Exercise, spelled
-from regard.lessons.exercises.spellings import LENGTH, WIDTH
+from regard.lessons.exercises import LENGTH, WIDTH
 
 EXERCISES = spelled(
     {"n": LENGTH, "d": WIDTH},

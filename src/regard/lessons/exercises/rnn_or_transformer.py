@@ -2,7 +2,7 @@
 
 from regard.lessons.checking.exercise import Domain, Exercise, growth_domain, spelled
 from regard.lessons.checking.matrices import ProductExercise
-from regard.lessons.exercises.spellings import LENGTH, WIDTH
+from regard.lessons.exercises import LENGTH, WIDTH
 
 UNROLLED = Domain("φ_h the identity, φ_y any function, h_0 = 0")
 MATRICES = {"W_y": (4, 3), "W_h": (3, 3), "W_x": (3, 2)}

@@ -2,8 +2,8 @@
 
 from regard.cost import price
 from regard.lessons.checking.exercise import Domain, Exercise, growth_domain
+from regard.lessons.exercises import LENGTH, WIDTH
 from regard.lessons.exercises.heads import HEAD_WIDTH
-from regard.lessons.exercises.spellings import LENGTH, WIDTH
 from regard.models import GPTConfig
 
 EXERCISES = (
