@@ -140,7 +140,7 @@ def _fitting(
     """The first right verdict, else the first with letters of the question's own, else the first at all."""
     found: list[Verdict] = []
     error: ValueError | None = None
-    growths = {e.name for e in left if getattr(e, "growth", False)}
+    growths = {e.name for e in left if e.domain.grows}
     until = time.thread_time() + SECONDS
     for exercise in left:
         if time.thread_time() > until and (found or error):

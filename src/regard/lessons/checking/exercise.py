@@ -31,6 +31,8 @@ def everywhere(at: Point) -> bool:
 class Domain:
     """Where a question is asked: values for each letter, and a condition on them in words and as a test.
 
+    Where all letters grow without end (`grows`), the question is for a growth.
+
     >>> domain = Domain("n ≥ t", {"n": range(1, 4), "t": range(3)}, lambda at: at["n"] >= at["t"])
     >>> len(domain.points(True)), domain.points(False)
     (8, [{'n': 1, 't': 2}])
@@ -39,6 +41,7 @@ class Domain:
     says: str
     ranges: Mapping[str, Sequence[int | Fraction]] = field(default_factory=dict)
     holds: Callable[[Point], bool] = everywhere
+    grows: bool = False
 
     def points(self, inside: bool) -> list[Point]:
         """Points that meet the condition, or those that do not: all, or some that are drawn once for all."""
@@ -68,7 +71,8 @@ class Question:
     """What every kind of exercise has; a kind adds how answers are read and compared.
 
     `left` are the symbols that an answer may be written equal to (h_4 = …), `aliases` gives for a letter
-    others that mean it, separated by spaces, and `also` gives letters that stand for a formula (d_h is d/H).
+    others that mean it, separated by spaces, of which those in `alike` may have several in one answer, and
+    `also` gives letters that stand for a formula (d_h is d/H).
     `mistakes` gives for known wrong answers what completes "you have what one gets by …", and `accepted` for
     other right answers what is to be said about them.
     """
@@ -81,6 +85,7 @@ class Question:
     left: tuple[str, ...] = ()
     aliases: Mapping[str, str] = field(default_factory=dict)
     also: Mapping[str, str] = field(default_factory=dict)
+    alike: tuple[str, ...] = ()
     mistakes: Mapping[str, str] = field(default_factory=dict)
     accepted: Mapping[str, str] = field(default_factory=dict)
     kind: ClassVar[str] = "question"
@@ -98,7 +103,7 @@ class Question:
     @cached_property
     def alphabet(self) -> Letters:
         """The letters with their other spellings."""
-        return Letters(self.letters, self.aliases)
+        return Letters(self.letters, self.aliases, alike=self.alike)
 
     def read(self, text: str, written: str, letters: Letters | None = None) -> Written:
         """A plain text as an answer to this question; `written` is what the student wrote."""
@@ -125,23 +130,20 @@ class Exercise(Question):
     """A question for a number or a growth.
 
     `count` is the truth by brute force, and holds outside the domain too; `beyond` are mistakes that show
-    only there. With `growth` the answer is a big-O, and `formula` is the sum whose growth is meant; letters
-    in `ignores` may be left out. `alike` are letters that may have several spellings in one answer, `solves`
-    is the letter that an equation is to be solved for.
+    only there. Of a growth, `formula` is the sum that is meant, and letters in `ignores` may be left out.
+    `solves` is the letter that an equation is to be solved for.
     """
 
     count: Callable[..., int] | None = None
-    growth: bool = False
     ignores: tuple[str, ...] = ()
-    alike: tuple[str, ...] = ()
     solves: str = ""
     beyond: Mapping[str, str] = field(default_factory=dict)
     kind: ClassVar[str] = "formula"
 
-    @cached_property
-    def alphabet(self) -> Letters:
-        """The letters with their other spellings."""
-        return Letters(self.letters, self.aliases, alike=self.alike)
+    @property
+    def growth(self) -> bool:
+        """Whether the answer is a big-O."""
+        return self.domain.grows
 
     def read(self, text: str, written: str, letters: Letters | None = None) -> Written:
         """A plain text as an expression in the question's letters; where x is none of them, it is times."""
@@ -206,4 +208,6 @@ def growth_domain(*letters: str, below: str = "") -> Domain:
     """
     says = f"{', '.join(letters)} → ∞" + (f", {below[0]} ≤ {below[1]}" if below else "")
     small, large = tuple(below) or letters[:1] * 2
-    return Domain(says, {letter: range(1, 2) for letter in letters}, lambda at: at[small] <= at[large])
+    return Domain(
+        says, {letter: range(1, 2) for letter in letters}, lambda at: at[small] <= at[large], grows=True
+    )

@@ -50,7 +50,6 @@ EXERCISES = spelled(
         asks="How does the cost of the layer grow with n and d?",
         formula="d^2 n + n^2 d",
         domain=growth_domain("n", "d"),
-        growth=True,
         mistakes={
             "n^2 d": "counting the pairs and forgetting the projections",
             "n d^2": "counting the projections and forgetting the pairs",

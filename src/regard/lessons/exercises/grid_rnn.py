@@ -112,7 +112,6 @@ EXERCISES = spelled(
         asks="How does the cost grow with n, h and c?",
         formula="h^2 n^2 + h c n^2",
         domain=growth_domain("n", "h", "c"),
-        growth=True,
         mistakes={
             "h^2 + h c": "counting parameters, which all cells share: each of n² cells uses them",
             "n h^2 + n h c": "counting n cells: an n×n image has n²",

@@ -73,7 +73,6 @@ EXERCISES = spelled(
         ),
         formula="n*d^2 + n^2*d",
         domain=growth_domain("n", "d", "H", below="Hd"),
-        growth=True,
         also=HEAD_WIDTH,
         mistakes={
             "H n d^2 + H n^2 d": "giving every head the full width",

@@ -64,7 +64,6 @@ EXERCISES = spelled(
         asks="How does the cost of linear attention grow with T and d (or with T alone)?",
         formula="T*d^2",
         domain=growth_domain("T", "d"),
-        growth=True,
         ignores=("d",),
         mistakes={
             "T^2 d": "comparing all pairs, as softmax attention does",

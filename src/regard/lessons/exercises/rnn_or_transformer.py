@@ -91,7 +91,6 @@ EXERCISES = spelled(
         asks="How do the multiplies of an RNN of width d grow on T tokens (or with T alone)?",
         formula="T d^2",
         domain=growth_domain("T", "d"),
-        growth=True,
         ignores=("d",),
         alike=("d",),
         mistakes={
@@ -106,7 +105,6 @@ EXERCISES = spelled(
         asks="And those of an attention layer?",
         formula="T d^2 + T^2 d",
         domain=growth_domain("T", "d"),
-        growth=True,
         ignores=("d",),
         mistakes={
             "T d^2": "forgetting the pairs",
@@ -123,7 +121,6 @@ EXERCISES = spelled(
         ),
         formula="T d^2",
         domain=growth_domain("T", "d"),
-        growth=True,
         ignores=("d",),
         mistakes={
             "T^2 d + T d^2": "doing it as it is printed: Σ_j K x_j can be taken first",

@@ -65,7 +65,6 @@ EXERCISES = (
         ),
         formula="T^2 d",
         domain=growth_domain("T", "d"),
-        growth=True,
         aliases={"T": LENGTH, "d": WIDTH},
         mistakes={
             "T d": "counting one token only: the last one looks at T",
