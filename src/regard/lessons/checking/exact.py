@@ -48,12 +48,12 @@ def find(exercise: Exercise, answer: Written) -> Finding:
         if time.thread_time() > until:
             break
     if len(holes) > tried:
-        at = holes[0]
-        return Finding(False, f"wrong: {_at(at)}it has no value (a division by zero)")
+        return Finding(False, f"wrong: {_at(holes[0])}it has no value (a division by zero)")
     known = identical(node, exercise.truth())
     if known is False:
         return Finding(False, f"wrong: equal at the {tried} points tried, and still another function")
-    if not known and (far := differing(node, exercise.truth(), exercise.domain.far(), inf)):
+    far = None if known else differing(node, exercise.truth(), exercise.domain.far(), inf)
+    if far is not None:
         gives, wanted = shown(far, node, exercise.truth())
         return Finding(False, f"wrong: {_at(far)}it gives {gives}, the truth is {wanted}")
     gap = [f"at {where(holes[0])} yours divides by zero and has no value"] if holes else []

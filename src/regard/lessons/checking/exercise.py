@@ -22,11 +22,6 @@ POINTS = 600  # tried inside the domain
 OUTSIDE = 120  # tried where it is not asked for
 
 
-def everywhere(at: Point) -> bool:
-    """The whole of the ranges."""
-    return True
-
-
 @dataclass(frozen=True)
 class Domain:
     """Where a question is asked: values for each letter, and a condition on them in words and as a test.
@@ -40,7 +35,7 @@ class Domain:
 
     says: str
     ranges: Mapping[str, Sequence[int | Fraction]] = field(default_factory=dict)
-    holds: Callable[[Point], bool] = everywhere
+    holds: Callable[[Point], bool] = lambda at: True  # everywhere
     grows: bool = False
 
     def points(self, inside: bool) -> list[Point]:
@@ -208,6 +203,5 @@ def growth_domain(*letters: str, below: str = "") -> Domain:
     """
     says = f"{', '.join(letters)} → ∞" + (f", {below[0]} ≤ {below[1]}" if below else "")
     small, large = tuple(below) or letters[:1] * 2
-    return Domain(
-        says, {letter: range(1, 2) for letter in letters}, lambda at: at[small] <= at[large], grows=True
-    )
+    ranges = {letter: range(1, 2) for letter in letters}
+    return Domain(says, ranges, lambda at: at[small] <= at[large], grows=True)

@@ -135,9 +135,7 @@ class _Reader:
             return self._group(out)
         if sign == "}":
             raise ValueError("a brace is closed that was not opened")
-        if sign == "$":
-            return " "
-        if sign == "~":
+        if sign in "$~":
             return " "
         if sign == "^":
             self._blank()

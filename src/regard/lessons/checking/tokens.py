@@ -106,7 +106,7 @@ class Tokens:
     def _words(self, run: str, indexed: bool = False) -> list[Token]:
         """The pieces of a run of letters; of an indexed one, the last names a family: x of x_[i+1]."""
         words = {*FUNCTIONS, *SAME, *INFIX, *GROWTHS, *COMBINATIONS, *self.letters.functions, *CONSTANTS}
-        low = {word for word in (run.lower(),) if word in FUNCTIONS or word in SAME or word in INFIX}
+        low = run.lower() in {*FUNCTIONS, *SAME, *INFIX}
         families = self.letters.families
         own = {*self.letters.spelled, *self.bound, *(f"{x}_{i}" for x in families for i in self.bound)}
         if indexed:
