@@ -96,7 +96,7 @@ def test_imports_point_to_the_left(path):
         "from regard import attention",
         "from ..attention import attend",
         "def f():\n    from regard.models import GPT",
-        "if TYPE_CHECKING:\n    from regard.layers.block import Block",
+        "if TYPE_CHECKING:\n    from regard.layers.block import TransformerBlock",
         "import importlib\nimportlib.import_module('regard.cost')",
         "need('regard.studio', 'studio')",
     ],

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from regard.bench.report import Report, Row
+from regard.bench.report import BenchReport, BenchRow
 from regard.bench.timing import clocked
 from regard.data import Reviews, Texts, load, split
 from regard.data.cleaning import without_markup
@@ -59,7 +59,7 @@ class Fitted(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Reading:
+class NGramFeatures:
     """How texts become counts; `least` is in how many texts a feature must be."""
 
     tokens: str
@@ -93,7 +93,7 @@ class Method:
 
 
 @dataclass(frozen=True)
-class Scored(Row):
+class Scored(BenchRow):
     """One method with its chosen setting."""
 
     columns = (
@@ -123,30 +123,30 @@ class Scored(Row):
 ROW = Scored
 
 
-def run(device: str, quick: bool, data_dir: Path | None = None) -> Report:
+def run(device: str, quick: bool, data_dir: Path | None = None) -> BenchReport:
     """Choose, then train and test each method; on the embedded verdicts if quick or without IMDb."""
     found = _reviews(quick, data_dir)
     learn, held = split(len(found.train), 0.1, seed=0)  # as ClassifyTexts cuts it
     parts = found.train.take(learn), found.train.take(held)
     versions = {name: need(name, "data").__version__ for name in ("sklearn", "scipy", "numpy")}
-    report = Report(
+    report = BenchReport(
         "sentiment",
         {"device": "cpu", "quick": quick, "data": found.name, "seed": SEED}
         | {"training texts": len(learn), "held out": len(held), "tested": len(found.test)}
         | {"versions": versions, "note": RULE},
     )
     start = time.perf_counter()
-    tried: dict[Reading, float] = {}
+    tried: dict[NGramFeatures, float] = {}
     for tokens in TOKENS:
         for cleaned in (False, True):
-            reading = Reading(tokens, cleaned)
+            reading = NGramFeatures(tokens, cleaned)
             tried[reading] = _try_reading(parts, reading)
             print(f"{'NB-SVM, validation':<28} {100 * tried[reading]:>6.2f} %   {reading}", flush=True)
     best = max(tried, key=lambda reading: tried[reading])
     report.settings["readings"] = {str(reading): score for reading, score in tried.items()}
     chosen: dict[str, dict[str, float]] = {}
     report.settings |= {"reading": str(best), "choices": chosen}
-    counted: dict[Reading, tuple[list[Counted], list[Counted]]] = {}
+    counted: dict[NGramFeatures, tuple[list[Counted], list[Counted]]] = {}
     for method in METHODS:
         reading = replace(best, longest=method.longest, least=method.least)
         if reading not in counted:
@@ -240,7 +240,7 @@ def _reviews(quick: bool, data_dir: Path | None) -> Reviews:
     return replace(found, train=train, test=test)
 
 
-def _count(reading: Reading, learn: Texts, *others: Texts) -> list[Counted]:
+def _count(reading: NGramFeatures, learn: Texts, *others: Texts) -> list[Counted]:
     """Counts, in all parts, of the features that the first part has."""
     counter, found = reading.counter(), []
     for part, count in ((learn, counter.fit_transform), *((other, counter.transform) for other in others)):
@@ -249,7 +249,7 @@ def _count(reading: Reading, learn: Texts, *others: Texts) -> list[Counted]:
     return found
 
 
-def _try_reading(parts: Sequence[Texts], reading: Reading) -> float:
+def _try_reading(parts: Sequence[Texts], reading: NGramFeatures) -> float:
     """The validation accuracy of NB-SVM with one setting."""
     learn, held = _count(reading, *parts)
     return _accuracy(nb_svm(learn.counts, learn.labels, **FIRST).predict(held.counts), held)

@@ -11,7 +11,7 @@ from regard.layers import Gelu, LayerNorm, Learned, PostNorm
 from regard.models.encoder import Encoder, EncoderConfig
 from regard.models.huggingface_names import (
     Config,
-    Row,
+    WeightMatch,
     pairs,
     read_rows,
     refuse,
@@ -26,14 +26,14 @@ CONSTANTS = ("embeddings.position_ids", "embeddings.token_type_ids")  # saved by
 OLD = {".gamma": ".weight", ".beta": ".bias"}  # the norms' first names
 
 
-def rows(depth: int, types: bool, pooler: bool, head: bool) -> list[Row]:
+def rows(depth: int, types: bool, pooler: bool, head: bool) -> list[WeightMatch]:
     """Our names and theirs."""
     out = [
-        Row("embed.weight", ("embeddings.word_embeddings.weight",)),
-        Row("position.weight", ("embeddings.position_embeddings.weight",)),
+        WeightMatch("embed.weight", ("embeddings.word_embeddings.weight",)),
+        WeightMatch("position.weight", ("embeddings.position_embeddings.weight",)),
         *pairs("input_norm", "embeddings.LayerNorm"),
     ]
-    out += [Row("types.weight", ("embeddings.token_type_embeddings.weight",))] if types else []
+    out += [WeightMatch("types.weight", ("embeddings.token_type_embeddings.weight",))] if types else []
     for i in range(depth):
         ours, theirs = f"blocks.{i}", f"encoder.layer.{i}"
         qkv = [f"{theirs}.attention.self.{part}" for part in ("query", "key", "value")]

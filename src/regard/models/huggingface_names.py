@@ -15,7 +15,7 @@ Config = dict[str, Any]  # a config.json of theirs
 
 
 @dataclass(frozen=True)
-class Row:
+class WeightMatch:
     """One of our weights, and the ones of theirs that it holds one below the other.
 
     `transposed` are those that they keep as (in, out).
@@ -26,15 +26,15 @@ class Row:
     transposed: bool = False
 
 
-def pairs(ours: str, *theirs: str, transposed: bool = False) -> list[Row]:
+def pairs(ours: str, *theirs: str, transposed: bool = False) -> list[WeightMatch]:
     """The rows for the weight and the bias of a layer."""
     return [
-        Row(f"{ours}.weight", tuple(f"{name}.weight" for name in theirs), transposed),
-        Row(f"{ours}.bias", tuple(f"{name}.bias" for name in theirs)),
+        WeightMatch(f"{ours}.weight", tuple(f"{name}.weight" for name in theirs), transposed),
+        WeightMatch(f"{ours}.bias", tuple(f"{name}.bias" for name in theirs)),
     ]
 
 
-def read_rows(rows: Iterable[Row], theirs: dict[str, Tensor], source: str) -> dict[str, Tensor]:
+def read_rows(rows: Iterable[WeightMatch], theirs: dict[str, Tensor], source: str) -> dict[str, Tensor]:
     """Our weights from theirs, which are used up; a ValueError names what is missing or left over."""
     ours, missing = {}, []
     for row in rows:
@@ -51,7 +51,7 @@ def read_rows(rows: Iterable[Row], theirs: dict[str, Tensor], source: str) -> di
     return ours
 
 
-def write_rows(rows: Iterable[Row], ours: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def write_rows(rows: Iterable[WeightMatch], ours: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Their weights from ours."""
     theirs: dict[str, Tensor] = {}
     for row in rows:

@@ -8,7 +8,16 @@ import torch
 from torch import Tensor
 
 from regard.layers import Gelu, LayerNorm, PreNorm
-from regard.models.huggingface_names import Config, Row, pairs, read_rows, refuse, strip, tanh_of, write_rows
+from regard.models.huggingface_names import (
+    Config,
+    WeightMatch,
+    pairs,
+    read_rows,
+    refuse,
+    strip,
+    tanh_of,
+    write_rows,
+)
 from regard.models.vit import ViT, ViTConfig
 from regard.pattern import Full
 from regard.sharing.sizes import pair
@@ -16,11 +25,11 @@ from regard.sharing.sizes import pair
 TOKEN, TABLE = "embeddings.cls_token", "embeddings.position_embeddings"
 
 
-def rows(depth: int, head: bool) -> list[Row]:
+def rows(depth: int, head: bool) -> list[WeightMatch]:
     """Our names and theirs."""
     out = [
-        Row("class_token", (TOKEN,)),
-        Row("position.weight", (TABLE,)),
+        WeightMatch("class_token", (TOKEN,)),
+        WeightMatch("position.weight", (TABLE,)),
         *pairs("patches", "embeddings.patch_embeddings.projection"),
     ]
     for i in range(depth):

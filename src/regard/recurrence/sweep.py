@@ -41,7 +41,7 @@ class _SavedGrid(FunctionCtx):
     plan: SweepPlan
 
 
-class Sweep(torch.autograd.Function):
+class GridSweep(torch.autograd.Function):
     """x, W_in, W_left, W_top, b → hidden states; the axes that the plan flips run backwards."""
 
     @staticmethod
