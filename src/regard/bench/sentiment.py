@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
@@ -22,6 +22,10 @@ from regard.bench.timing import clocked
 from regard.data import Reviews, Texts, load, split
 from regard.data.cleaning import without_markup
 from regard.errors import need
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix  # one row per text, one column per feature
+    from sklearn.feature_extraction.text import CountVectorizer
 
 SEED = 0
 TOKENS = {
@@ -37,15 +41,13 @@ RULE = (
 )
 FIRST = {"C": 0.03, "beta": 0.5}  # the setting of NB-SVM that judges readings
 QUICK = 2000, 500  # texts to learn from, and to test on
-Matrix = Any  # of scipy, sparse: one row per text, one column per feature
-Counter = Any  # of scikit-learn, which has no types either
 Labels = np.ndarray  # 0 or 1 per text
 
 
 class Counted(NamedTuple):
     """One part of the texts as counts, and the seconds that counting took."""
 
-    counts: Matrix
+    counts: csr_matrix
     labels: Labels
     seconds: float
 
@@ -53,7 +55,7 @@ class Counted(NamedTuple):
 class Fitted(NamedTuple):
     """A trained method: what it answers, how many numbers it learnt, and its flops at k present features."""
 
-    predict: Callable[[Matrix], Labels]
+    predict: Callable[[csr_matrix], Labels]
     parameters: int
     flops: Callable[[int], int]
 
@@ -67,7 +69,7 @@ class NGramFeatures:
     longest: int = 2  # pairs of neighbours are features too
     least: int = 2
 
-    def counter(self) -> Counter:
+    def counter(self) -> CountVectorizer:
         """Scikit-learn's counter of features."""
         return need("sklearn.feature_extraction.text", "data").CountVectorizer(
             preprocessor=_cleaned if self.cleaned else str.lower,
@@ -159,7 +161,7 @@ def run(device: str, quick: bool, data_dir: Path | None = None) -> BenchReport:
     return report
 
 
-def logistic(counts: Matrix, labels: Labels, C: float) -> Fitted:
+def logistic(counts: csr_matrix, labels: Labels, C: float) -> Fitted:
     """Logistic regression on TF-IDF, logarithmic counts and rows of length one."""
     weigh = need("sklearn.feature_extraction.text", "data").TfidfTransformer(sublinear_tf=True)
     model = need("sklearn.linear_model", "data").LogisticRegression(
@@ -169,7 +171,7 @@ def logistic(counts: Matrix, labels: Labels, C: float) -> Fitted:
     return Fitted(lambda x: model.predict(weigh.transform(x)), 2 * counts.shape[1] + 1, lambda k: 3 * k)
 
 
-def nb_svm(counts: Matrix, labels: Labels, C: float, beta: float) -> Fitted:
+def nb_svm(counts: csr_matrix, labels: Labels, C: float, beta: float) -> Fitted:
     """A linear SVM on log-count ratios of present features (Wang and Manning 2012).
 
     Its weights are drawn towards their mean size: (1 − β)·w̄ + β·w.
@@ -186,7 +188,7 @@ def nb_svm(counts: Matrix, labels: Labels, C: float, beta: float) -> Fitted:
     )
 
 
-def log_count_ratio(present: Matrix, labels: Labels, smooth: float = 1.0) -> np.ndarray:
+def log_count_ratio(present: csr_matrix, labels: Labels, smooth: float = 1.0) -> np.ndarray:
     """How much likelier each feature is in positive texts, as a logarithm: log((p/‖p‖₁)/(q/‖q‖₁)).
 
     >>> x = np.array([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
@@ -197,7 +199,7 @@ def log_count_ratio(present: Matrix, labels: Labels, smooth: float = 1.0) -> np.
     return np.log(p / p.sum()) - np.log(q / q.sum())
 
 
-def perceptron(counts: Matrix, labels: Labels, epochs: int, hidden: int = 32) -> Fitted:
+def perceptron(counts: csr_matrix, labels: Labels, epochs: int, hidden: int = 32) -> Fitted:
     """One hidden layer of ReLU over TF-IDF of single words, by scikit-learn and Adam."""
     weigh = need("sklearn.feature_extraction.text", "data").TfidfTransformer(sublinear_tf=True)
     x = weigh.fit_transform(counts)
@@ -291,7 +293,7 @@ def _cleaned(text: str) -> str:
     return without_markup(text).lower()
 
 
-def _present(counts: Matrix) -> Matrix:
+def _present(counts: csr_matrix) -> csr_matrix:
     """Ones where something was counted."""
     return (counts > 0).astype(np.float32)
 

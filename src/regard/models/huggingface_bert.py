@@ -18,6 +18,7 @@ from regard.models.huggingface_names import (
     require,
     strip,
     tanh_of,
+    trunk_settings,
     write_rows,
 )
 from regard.pattern import Full
@@ -46,7 +47,7 @@ def rows(depth: int, types: bool, pooler: bool, head: bool) -> list[WeightMatch]
             *pairs(f"{ours}.feedforward_norm", f"{theirs}.output.LayerNorm"),
         ]
     out += pairs("pooler", "pooler.dense") if pooler else []
-    return out + (pairs("head", "classifier") if head else [])
+    return out + (pairs("head", "trunk_settings") if head else [])
 
 
 def read(
@@ -59,9 +60,9 @@ def read(
         weights = {
             f"{name.removesuffix(old)}{new}" if name.endswith(old) else name: w for name, w in weights.items()
         }
-    head, pooler = weights.get("classifier.weight"), "pooler.dense.weight" in weights
+    head, pooler = weights.get("trunk_settings.weight"), "pooler.dense.weight" in weights
     if head is not None and not pooler:
-        raise ValueError("a BERT classifier without a pooler (token by token) is not supported")
+        raise ValueError("a BERT trunk_settings without a pooler (token by token) is not supported")
     norm = LayerNorm(eps=theirs.get("layer_norm_eps", 1e-12))
     feedforward = Gelu(hidden=theirs["intermediate_size"], tanh=tanh_of(theirs, "hidden_act", "gelu", "BERT"))
     config = EncoderConfig(
@@ -94,25 +95,14 @@ def write_config(config: EncoderConfig) -> Config:
             (config.pool == "mean" and config.classes is not None, "classes on pool='mean'"),
         ],
     )
-    assert isinstance(block.feedforward, Gelu)
-    classes = 2 if config.classes is None else config.classes
     return {
         "architectures": ["BertModel" if config.classes is None else "BertForSequenceClassification"],
         "model_type": "bert",
         "vocab_size": config.vocab,
         "max_position_embeddings": config.context,
         "type_vocab_size": max(config.types, 1),
-        "num_hidden_layers": config.depth,
-        "hidden_size": config.width,
-        "num_attention_heads": config.heads,
-        "intermediate_size": block.feedforward.hidden_of(config.width),
-        "hidden_act": "gelu_new" if block.feedforward.tanh else "gelu",
-        "layer_norm_eps": block.norm.eps,
-        "hidden_dropout_prob": config.dropout,
-        "attention_probs_dropout_prob": 0.0,
+        **trunk_settings(config.trunk, config.classes),
         "pad_token_id": None,
-        "id2label": {str(i): f"LABEL_{i}" for i in range(classes)},
-        "label2id": {f"LABEL_{i}": i for i in range(classes)},
     }
 
 
@@ -125,4 +115,4 @@ def write_weights(config: EncoderConfig, ours: Mapping[str, Tensor]) -> dict[str
     theirs = write_rows(rows(config.depth, True, config.pool == "class", head), ours)
     if not head:
         return theirs
-    return {name if name.startswith("classifier") else f"bert.{name}": w for name, w in theirs.items()}
+    return {name if name.startswith("trunk_settings") else f"bert.{name}": w for name, w in theirs.items()}

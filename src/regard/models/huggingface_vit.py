@@ -16,6 +16,7 @@ from regard.models.huggingface_names import (
     refuse,
     strip,
     tanh_of,
+    trunk_settings,
     write_rows,
 )
 from regard.models.vit import ViT, ViTConfig
@@ -44,13 +45,13 @@ def rows(depth: int, head: bool) -> list[WeightMatch]:
             *pairs(f"{ours}.feedforward.down", f"{theirs}.output.dense"),
         ]
     out += pairs("output_norm", "layernorm")
-    return out + (pairs("head", "classifier") if head else [])
+    return out + (pairs("head", "trunk_settings") if head else [])
 
 
 def read(theirs: Config, weights: dict[str, Tensor]) -> tuple[type[ViT], ViTConfig, dict[str, Tensor]]:
     """The model's class, its config and our weights; their attention dropout has no place in our model."""
     weights = strip(weights, "vit.")
-    head = weights.get("classifier.weight")
+    head = weights.get("trunk_settings.weight")
     norm = LayerNorm(eps=theirs.get("layer_norm_eps", 1e-12))
     feedforward = Gelu(hidden=theirs["intermediate_size"], tanh=tanh_of(theirs, "hidden_act", "gelu", "ViT"))
     config = ViTConfig(
@@ -89,26 +90,15 @@ def write_config(config: ViTConfig) -> Config:
             (config.pool != "class", f"pool={config.pool!r}"),
         ],
     )
-    assert isinstance(block.feedforward, Gelu)
     (rows_, cols), (high, wide) = pair("image", config.image, 1), pair("patch", config.patch, 1)
-    classes = 2 if config.classes is None else config.classes
     return {
         "architectures": ["ViTModel" if config.classes is None else "ViTForImageClassification"],
         "model_type": "vit",
         "image_size": rows_ if rows_ == cols else [rows_, cols],
         "patch_size": high if high == wide else [high, wide],
         "num_channels": config.channels,
-        "num_hidden_layers": config.depth,
-        "hidden_size": config.width,
-        "num_attention_heads": config.heads,
-        "intermediate_size": block.feedforward.hidden_of(config.width),
-        "hidden_act": "gelu_new" if block.feedforward.tanh else "gelu",
-        "layer_norm_eps": block.norm.eps,
-        "hidden_dropout_prob": config.dropout,
-        "attention_probs_dropout_prob": 0.0,
+        **trunk_settings(config.trunk, config.classes),
         "qkv_bias": True,
-        "id2label": {str(i): f"LABEL_{i}" for i in range(classes)},
-        "label2id": {f"LABEL_{i}": i for i in range(classes)},
     }
 
 
@@ -120,4 +110,4 @@ def write_weights(config: ViTConfig, ours: Mapping[str, Tensor]) -> dict[str, Te
     theirs = write_rows(rows(config.depth, head), ours)
     if not head:
         return theirs
-    return {name if name.startswith("classifier") else f"vit.{name}": w for name, w in theirs.items()}
+    return {name if name.startswith("trunk_settings") else f"vit.{name}": w for name, w in theirs.items()}
