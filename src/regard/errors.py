@@ -1,5 +1,7 @@
 """Checks of arguments at the public edge, hints at names, the error for a library that is not installed."""
 
+from __future__ import annotations
+
 import importlib
 from collections.abc import Iterable
 from difflib import get_close_matches

@@ -38,7 +38,7 @@ class Tokenizer(ABC):
     @property
     @abstractmethod
     def vocab(self) -> int:
-        """How many different ids there are."""
+        """The special tokens and the words."""
 
     @abstractmethod
     def encode(self, text: str) -> list[int]:
@@ -106,7 +106,7 @@ class WordTokenizer(Tokenizer):
 
     @property
     def vocab(self) -> int:
-        """How many different ids there are."""
+        """The special tokens and the characters."""
         return len(self.words)
 
     @cached_property
@@ -166,7 +166,7 @@ class CharTokenizer(Tokenizer):
 
     @property
     def vocab(self) -> int:
-        """How many different ids there are."""
+        """The special tokens, the bytes and what was merged of them."""
         return len(self.characters)
 
     def encode(self, text: str) -> list[int]:

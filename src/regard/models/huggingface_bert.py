@@ -47,7 +47,7 @@ def rows(depth: int, types: bool, pooler: bool, head: bool) -> list[WeightMatch]
             *pairs(f"{ours}.feedforward_norm", f"{theirs}.output.LayerNorm"),
         ]
     out += pairs("pooler", "pooler.dense") if pooler else []
-    return out + (pairs("head", "trunk_settings") if head else [])
+    return out + (pairs("head", "classifier") if head else [])
 
 
 def read(
@@ -60,9 +60,9 @@ def read(
         weights = {
             f"{name.removesuffix(old)}{new}" if name.endswith(old) else name: w for name, w in weights.items()
         }
-    head, pooler = weights.get("trunk_settings.weight"), "pooler.dense.weight" in weights
+    head, pooler = weights.get("classifier.weight"), "pooler.dense.weight" in weights
     if head is not None and not pooler:
-        raise ValueError("a BERT trunk_settings without a pooler (token by token) is not supported")
+        raise ValueError("a BERT classifier without a pooler (token by token) is not supported")
     norm = LayerNorm(eps=theirs.get("layer_norm_eps", 1e-12))
     feedforward = Gelu(hidden=theirs["intermediate_size"], tanh=tanh_of(theirs, "hidden_act", "gelu", "BERT"))
     config = EncoderConfig(
@@ -115,4 +115,4 @@ def write_weights(config: EncoderConfig, ours: Mapping[str, Tensor]) -> dict[str
     theirs = write_rows(rows(config.depth, True, config.pool == "class", head), ours)
     if not head:
         return theirs
-    return {name if name.startswith("trunk_settings") else f"bert.{name}": w for name, w in theirs.items()}
+    return {name if name.startswith("classifier") else f"bert.{name}": w for name, w in theirs.items()}

@@ -45,13 +45,13 @@ def rows(depth: int, head: bool) -> list[WeightMatch]:
             *pairs(f"{ours}.feedforward.down", f"{theirs}.output.dense"),
         ]
     out += pairs("output_norm", "layernorm")
-    return out + (pairs("head", "trunk_settings") if head else [])
+    return out + (pairs("head", "classifier") if head else [])
 
 
 def read(theirs: Config, weights: dict[str, Tensor]) -> tuple[type[ViT], ViTConfig, dict[str, Tensor]]:
     """The model's class, its config and our weights; their attention dropout has no place in our model."""
     weights = strip(weights, "vit.")
-    head = weights.get("trunk_settings.weight")
+    head = weights.get("classifier.weight")
     norm = LayerNorm(eps=theirs.get("layer_norm_eps", 1e-12))
     feedforward = Gelu(hidden=theirs["intermediate_size"], tanh=tanh_of(theirs, "hidden_act", "gelu", "ViT"))
     config = ViTConfig(
@@ -110,4 +110,4 @@ def write_weights(config: ViTConfig, ours: Mapping[str, Tensor]) -> dict[str, Te
     theirs = write_rows(rows(config.depth, head), ours)
     if not head:
         return theirs
-    return {name if name.startswith("trunk_settings") else f"vit.{name}": w for name, w in theirs.items()}
+    return {name if name.startswith("classifier") else f"vit.{name}": w for name, w in theirs.items()}

@@ -34,8 +34,6 @@ class SweepPlan:
 
 
 class _SavedGrid(FunctionCtx):
-    """What the forward pass leaves for the backward pass."""
-
     saved_tensors: tuple[Tensor, ...]
     needs_input_grad: tuple[bool, ...]
     plan: SweepPlan

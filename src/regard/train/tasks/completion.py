@@ -31,7 +31,7 @@ class CompleteImages:
         check_shares(validation=self.validation)
 
     def build(self, setting: TaskSetting) -> CompletionTask:
-        """The task with its data on the device."""
+        """The images as levels of grey on the device, to be completed."""
         return CompletionTask(self, setting)
 
 

@@ -38,7 +38,7 @@ class ClassifyImages:
         check_shares(smoothing=self.smoothing, validation=self.validation)
 
     def build(self, setting: TaskSetting) -> ImageTask:
-        """The task with its data on the device."""
+        """The images and labels on the device, with what is held out."""
         return ImageTask(self, setting)
 
 

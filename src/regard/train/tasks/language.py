@@ -66,7 +66,7 @@ class Language:
                 )
 
     def build(self, setting: TaskSetting) -> LanguageTask:
-        """The task with its data on the device."""
+        """The corpus as tokens on the device; the textbook's model has a task of its own."""
         if isinstance(self.model, CourseGPT):
             from regard.train.tasks.course_dialogue import CourseDialogueTask
 

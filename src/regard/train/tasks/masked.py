@@ -45,7 +45,7 @@ class MaskedText:
             raise ValueError(f"share must hide a token at least, got share={self.share}")
 
     def build(self, setting: TaskSetting) -> MaskedTask:
-        """The task with its data on the device."""
+        """The texts as tokens on the device, some of which each step hides."""
         return MaskedTask(self, setting)
 
 

@@ -48,7 +48,7 @@ class ClassifyTexts:
         check_shares(hide=self.hide, smoothing=self.smoothing, validation=self.validation)
 
     def build(self, setting: TaskSetting) -> TextTask:
-        """The task with its data on the device."""
+        """The texts as padded rows of tokens on the device, with their labels."""
         return TextTask(self, setting)
 
 
