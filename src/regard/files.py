@@ -13,7 +13,6 @@ import re
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 from uuid import uuid4
 
 SUMS = "checksums.json"
@@ -63,7 +62,7 @@ def write(path: Path, data: bytes) -> None:
         raise
 
 
-def write_json(path: Path, value: Any) -> None:
+def write_json(path: Path, value: object) -> None:
     """JSON for people and machines, whole or not at all."""
     write(path, (json.dumps(value, indent=1, ensure_ascii=False) + "\n").encode())
 
