@@ -148,7 +148,7 @@ class Exercise(Question):
 
     def find(self, answer: Written) -> Finding:
         """Whether the answer is right, and why not."""
-        from regard.lessons.checking import exact, growth
+        from regard.lessons.checking import exact, growth  # which take an exercise as their argument
 
         return growth.find(self, answer) if self.growth else exact.find(self, answer)
 
