@@ -17,9 +17,7 @@ if TYPE_CHECKING:
     from regard.lessons import Verdict
     from regard.lessons.checking.files import Report
 
-Name = Annotated[
-    str, typer.Argument(metavar="LESSON", help="The lesson whose exercises are answered.", show_default=False)
-]
+Name = Annotated[str, typer.Argument(metavar="LESSON", help="The lesson whose exercises are answered.")]
 Answers = Annotated[
     list[str] | None,
     typer.Argument(
@@ -28,7 +26,6 @@ Answers = Annotated[
             "Formulas such as 'n*(n+1)/2', 'strided = \\frac{(2n-t)(t+1)}{2}' or 'O(n^2)', "
             "or a .tex, .md or .txt file with one `name = formula` a line."
         ),
-        show_default=False,
     ),
 ]
 
