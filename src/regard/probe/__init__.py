@@ -37,7 +37,6 @@ from regard.probe.sections import (
     heads_section,
     hiding_section,
     images_section,
-    positions_section,
     text_section,
 )
 from regard.probe.text_colours import text_html, text_terminal
@@ -81,7 +80,6 @@ __all__ = [
     "pieces_of",
     "position_figure",
     "position_similarity",
-    "positions_section",
     "read_image",
     "read_text",
     "relative",

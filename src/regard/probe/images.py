@@ -47,6 +47,11 @@ class ImageLook:
         """The most likely class of each image, (B,)."""
         return self.probabilities.argmax(1)
 
+    @property
+    def spans(self) -> dict[str, tuple[float, float]]:
+        """The least and the greatest value of all maps of a name."""
+        return {name: (float(maps.min()), float(maps.max())) for name, maps in self.maps.items()}
+
     def title(self, i: int) -> str:
         """The answer for image i and its probability."""
         best = int(self.predicted[i])

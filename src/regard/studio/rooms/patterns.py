@@ -115,9 +115,8 @@ def formula(pattern: Pattern, n: int) -> str:
 
 
 def _lines(written: PlainFormula) -> str:
-    cases = [f"{value} {condition}".strip() for value, condition in written.cases]
-    more = f" … and {len(cases) - 6} more cases" if len(cases) > 6 else ""
-    return ", ".join(cases[:6]) + more + "".join(f"; {letter}" for letter in written.where)
+    more = f" … and {len(written.cases) - 6} more cases" if len(written.cases) > 6 else ""
+    return ", ".join(written.lines[:6]) + more + "".join(f"; {letter}" for letter in written.where)
 
 
 @safe
