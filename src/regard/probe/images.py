@@ -11,15 +11,7 @@ from torch import Tensor, nn
 from regard.errors import check_int
 from regard.paper.quantities import chance
 from regard.probe.attribution import input_gradient, integrated_gradients
-from regard.probe.maps import (
-    has_attention,
-    head_attention,
-    mean_attention,
-    patch_map,
-    relative,
-    rollout,
-    see,
-)
+from regard.probe.maps import has_attention, head_attention, mean_attention, patch_map, relative, rollout, see
 from regard.probe.twin import evaluated
 
 METHODS = ("attention", "rollout", "gradient")
