@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
-
-SIGNS = ("\\", "|", "<", "*", "_", "`")
 
 
 def markdown(head: Sequence[str], rows: Sequence[Sequence[str]], *, right: Iterable[int] = ()) -> str:
@@ -32,9 +31,7 @@ def plain(text: str) -> str:
     >>> plain("a | *b*")
     'a \\\\| \\\\*b\\\\*'
     """
-    for sign in SIGNS:
-        text = text.replace(sign, f"\\{sign}")
-    return text
+    return re.sub(r"[\\|<*_`]", r"\\\g<0>", text)
 
 
 def listed(

@@ -63,17 +63,15 @@ def verdicts(runs: TourRuns) -> Stop:
         f"{curves_html(trained.rows, 'accuracy', 'accuracy, held out, %', lines, 100)}\n"
         f"<h3>What it read</h3>\n{cards}\n{bill.html(use)}"
     )
+    score = percent(found)
     return Stop(
         html,
         [intro, listed(head, rows), listed(shown, examples, wrap=True), described(bill.rows())],
         {"accuracy": found, "bag": bagged, "pairs": paired}
         | {"examples": [text for text, *_ in examples], **bill.as_dict()},
         bill,
-        percent(found),
-        (
-            percent(found),
-            f"of new verdicts are understood by an encoder, by a bag of words {percent(bagged)}",
-        ),
+        score,
+        (score, f"of new verdicts are understood by an encoder, by a bag of words {percent(bagged)}"),
     )
 
 
