@@ -223,7 +223,6 @@ def probing(world):
             probe.heads_section(look(i)),
             probe.hiding_section(hiding(i)),
             probe.completion_section(completion(i)),
-            probe.positions_section(positions(i)),
             probe.text_section(text(i)),
             *probe.report_sections(report(i)),
         ]

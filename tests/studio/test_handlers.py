@@ -190,7 +190,7 @@ def test_verdicts_are_remembered_by_text(runs):
     past = ()
     for text in ("the a", "the acting", "the acting is dull", "not dull"):
         past = sentiment.remember(past, run, text)
-    assert [one.text for one in past] == ["not dull", "the acting is dull"]
+    assert [one.input for one in past] == ["not dull", "the acting is dull"]
     assert "“dull”" in sentiment.without(run, "the acting is dull")
     assert "this one has 1" in sentiment.without(run, "dull")
 

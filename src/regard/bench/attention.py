@@ -95,29 +95,25 @@ def _cuda(report: BenchReport, quick: bool) -> None:
     n, heads = (8192 if quick else 65536), 16
     report.settings |= {"n": n, "B": 1, "H": heads, "dtype": "bfloat16"}
     flex = _Flex()
-    for width in (64, 128):
+    side = 1 << n.bit_length() // 2
+    bands: list[Pattern] = [kind(size) for kind in (Strided, Windowed) for size in (256, 1024)]
+    others = [
+        COMPOSITE, SparseStrided(stride=128), Dilated(back=128, step=8), Blocks(size=256),
+        Neighbourhood(rows=side, cols=n // side, reach=7), Documents(lengths=_lengths(n)),
+    ]  # fmt: skip
+    for width, patterns in ((64, [*bands, *others]), (128, bands), (64, [Causal()])):
         inputs = qkv(n, heads, width, "cuda", torch.bfloat16)
         measure = partial(both_ways, inputs=inputs, device="cuda")
-        patterns: list[Pattern] = [kind(size) for kind in (Strided, Windowed) for size in (256, 1024)]
-        if width == 64:
-            side = 1 << n.bit_length() // 2
-            patterns += [
-                COMPOSITE, SparseStrided(stride=128), Dilated(back=128, step=8), Blocks(size=256),
-                Neighbourhood(rows=side, cols=n // side, reach=7), Documents(lengths=_lengths(n)),
-            ]  # fmt: skip
         for pattern in patterns:
             exact.check(pattern, inputs)
-            peers = {"FlexAttention": flex.timed(pattern, inputs, measure)}
+            if pattern == Causal():
+                peers = {"SDPA, causal": measure(partial(sdpa, *inputs, is_causal=True))}
+            else:
+                peers = {"FlexAttention": flex.timed(pattern, inputs, measure)}
             if isinstance(pattern, Windowed):
                 peers["SDPA, folded"] = measure(partial(_folded, inputs, pattern.size))
             ours = measure(partial(attend, *inputs, pattern))
             report.add(_label(pattern, width), ours, peers, _floor(pattern, n, heads, width))
-    inputs = qkv(n, heads, 64, "cuda", torch.bfloat16)
-    measure = partial(both_ways, inputs=inputs, device="cuda")
-    exact.check(Causal(), inputs)
-    peer = measure(lambda: sdpa(*inputs, is_causal=True))
-    ours = measure(lambda: attend(*inputs, Causal()))
-    report.add("causal D64", ours, {"SDPA, causal": peer}, _floor(Causal(), n, heads, 64))
     _short(report)
     _prepare(report, n)
     _segments(report, n, heads, flex)

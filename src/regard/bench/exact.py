@@ -71,12 +71,8 @@ def _by_rows(pattern: Pattern, q: Tensor, k: Tensor, v: Tensor, grad: Tensor) ->
         block = q[:, :, rows].clone().requires_grad_()
         scores = block @ k.mT * q.shape[3] ** -0.5
         seen = pattern.allows(rows[:, None], position[None, :])
-        weights = (
-            scores.masked_fill(~seen & seen.any(-1, keepdim=True), -torch.inf)
-            .softmax(-1)
-            .masked_fill(~seen, 0)
-        )
-        out = weights @ v
+        scores = scores.masked_fill(~seen & seen.any(-1, keepdim=True), -torch.inf)
+        out = scores.softmax(-1).masked_fill(~seen, 0) @ v
         parts = torch.autograd.grad(out, (block, k, v), grad[:, :, rows])
         outs.append(out.detach())
         dqs.append(parts[0])

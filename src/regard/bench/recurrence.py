@@ -39,9 +39,12 @@ def run(device: str, quick: bool) -> BenchReport:
         {"device": device, "quick": quick, "rows": side, "cols": side, "c": 3, "h": h, "T": steps}
         | {"check": "error against float64, in multiples of the loop's own", "checks": checks},
     )
+    ways: dict[str, Way] = {"grid_rnn": grid_rnn, "simple wavefront": simple_wavefront}
+    if device == "cuda":
+        ways |= {"wavefront": wavefront, "wavefront, CUDA graph": lambda *x: _graphed(x)(*x)}
     for dtype in dtypes + ([torch.float16] if device == "cuda" else []):
         # The rows that will be timed, but unequal sides.
-        checks += _check(_ways(device), double_loop, _grid((1, side, side - 5, 3, h), dtype, device))
+        checks += _check(ways, double_loop, _grid((1, side, side - 5, 3, h), dtype, device))
         checks += [] if quick else _check_kinds(device, dtype)
     for dtype in dtypes:
         for name, (fast, slow) in SEQUENCES.items():
@@ -53,14 +56,6 @@ def run(device: str, quick: bool) -> BenchReport:
         for name, (fast, slow) in SEQUENCES.items():
             checks += _time_sequence(report, name, fast, slow, _sequence((16, steps, 8, h), dtype, device))
     return report
-
-
-def _ways(device: str) -> dict[str, Way]:
-    """Everything to check on the problem that is timed: ours, and the peers that must compute the same."""
-    ways: dict[str, Way] = {"grid_rnn": grid_rnn, "simple wavefront": simple_wavefront}
-    if device == "cuda":
-        ways |= {"wavefront": wavefront, "wavefront, CUDA graph": lambda *x: _graphed(x)(*x)}
-    return ways
 
 
 def simple_wavefront(x: Tensor, W_in: Tensor, W_left: Tensor, W_top: Tensor) -> Tensor:

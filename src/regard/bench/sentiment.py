@@ -142,7 +142,8 @@ def run(device: str, quick: bool, data_dir: Path | None = None) -> BenchReport:
     for tokens in TOKENS:
         for cleaned in (False, True):
             reading = NGramFeatures(tokens, cleaned)
-            tried[reading] = _try_reading(parts, reading)
+            first, second = _count(reading, *parts)
+            tried[reading] = _accuracy(nb_svm(first.counts, first.labels, **FIRST), second)
             print(f"{'NB-SVM, validation':<28} {100 * tried[reading]:>6.2f} %   {reading}", flush=True)
     best = max(tried, key=lambda reading: tried[reading])
     report.settings["readings"] = {str(reading): score for reading, score in tried.items()}
@@ -210,11 +211,8 @@ def perceptron(counts: csr_matrix, labels: Labels, epochs: int, hidden: int = 32
     for _ in range(epochs):
         model.partial_fit(x, labels, classes=[0, 1])
     parameters = x.shape[1] + sum(part.size for part in (*model.coefs_, *model.intercepts_))
-    return Fitted(
-        lambda x: model.predict(weigh.transform(x)),
-        parameters,
-        lambda k: k + 2 * k * hidden + 2 * hidden,
-    )
+    predict = lambda x: model.predict(weigh.transform(x))  # noqa: E731
+    return Fitted(predict, parameters, lambda k: k + 2 * k * hidden + 2 * hidden)
 
 
 METHODS = (
@@ -251,18 +249,10 @@ def _count(reading: NGramFeatures, learn: Texts, *others: Texts) -> list[Counted
     return found
 
 
-def _try_reading(parts: Sequence[Texts], reading: NGramFeatures) -> float:
-    """The validation accuracy of NB-SVM with one setting."""
-    learn, held = _count(reading, *parts)
-    return _accuracy(nb_svm(learn.counts, learn.labels, **FIRST).predict(held.counts), held)
-
-
 def _choose(method: Method, learn: Counted, held: Counted) -> dict[str, float]:
     """The validation accuracy of each setting."""
     return {
-        _named(setting): _accuracy(
-            method.fit(learn.counts, learn.labels, **setting).predict(held.counts), held
-        )
+        _named(setting): _accuracy(method.fit(learn.counts, learn.labels, **setting), held)
         for setting in method.settings
     }
 
@@ -272,7 +262,7 @@ def _score(method: Method, cut: Sequence[Counted], whole: Sequence[Counted], cho
     learn, held, test = cut
     (setting,) = (one for one in method.settings if _named(one) == chosen)
     fitted, training = clocked(partial(method.fit, learn.counts, learn.labels, **setting))
-    answers, testing = clocked(partial(fitted.predict, test.counts))
+    right, testing = clocked(partial(_accuracy, fitted, test))
     features = round(_present(held.counts).sum() / len(held.labels))
     everything, again = whole
     return Scored(
@@ -283,9 +273,9 @@ def _score(method: Method, cut: Sequence[Counted], whole: Sequence[Counted], cho
         fitted.flops(features),
         learn.seconds + training,
         (test.seconds + testing) * 1e3 / len(test.labels),
-        _accuracy(fitted.predict(held.counts), held),
-        _accuracy(answers, test),
-        _accuracy(method.fit(everything.counts, everything.labels, **setting).predict(again.counts), again),
+        _accuracy(fitted, held),
+        right,
+        _accuracy(method.fit(everything.counts, everything.labels, **setting), again),
     )
 
 
@@ -302,5 +292,5 @@ def _named(setting: dict[str, float]) -> str:
     return ", ".join(f"{name} {value:g}" for name, value in setting.items())
 
 
-def _accuracy(answers: Labels, part: Counted) -> float:
-    return float((answers == part.labels).mean())
+def _accuracy(fitted: Fitted, part: Counted) -> float:
+    return float((fitted.predict(part.counts) == part.labels).mean())

@@ -14,7 +14,7 @@ from regard.cli.options import AsJson, DataDir, print_json
 
 
 def bench(
-    name: Annotated[str, typer.Argument(help=f"One of: {', '.join(benchmarks.NAMES)}.", show_default=False)],
+    name: Annotated[str, typer.Argument(help=f"One of: {', '.join(benchmarks.NAMES)}.")],
     device: Annotated[
         str, typer.Option(help="cpu or cuda; unset: cuda if there is one.", show_default=False)
     ] = "",

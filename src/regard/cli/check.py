@@ -16,9 +16,7 @@ from regard.cli.options import AsJson, print_json
 if TYPE_CHECKING:
     from regard.lessons import Verdict
 
-Name = Annotated[
-    str, typer.Argument(metavar="LESSON", help="The lesson whose exercises are answered.", show_default=False)
-]
+Name = Annotated[str, typer.Argument(metavar="LESSON", help="The lesson whose exercises are answered.")]
 Answers = Annotated[
     list[str] | None,
     typer.Argument(
@@ -27,7 +25,6 @@ Answers = Annotated[
             "Formulas such as 'n*(n+1)/2', 'strided = \\frac{(2n-t)(t+1)}{2}' or 'O(n^2)', "
             "or a .tex, .md or .txt file with one `name = formula` a line."
         ),
-        show_default=False,
     ),
 ]
 

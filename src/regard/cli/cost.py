@@ -3,59 +3,35 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from regard.cli.options import AsJson, length, print_json
-from regard.paper.tables import listed
-
-if TYPE_CHECKING:
-    from regard.cost import Cost
+from regard.paper.tables import described, listed
 
 DTYPES = ("float32", "bfloat16", "float16", "int8")
 
 Name = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="NAME", help="A preset, a recipe, a run folder, or a config.json.", show_default=False
-    ),
+    str | None, typer.Argument(metavar="NAME", help="A preset, a recipe, a run folder, or a config.json.")
 ]
-Tokens = Annotated[
-    str | None,
-    typer.Option("--tokens", metavar="N", help="How many tokens; 64k is 65,536.", show_default=False),
-]
-Image = Annotated[
-    str | None,
-    typer.Option("--image", metavar="R[xC]", help="The image, rows by columns.", show_default=False),
-]
+Tokens = Annotated[str | None, typer.Option("--tokens", metavar="N", help="How many tokens; 64k is 65,536.")]
+Image = Annotated[str | None, typer.Option("--image", metavar="R[xC]", help="The image, rows by columns.")]
 Change = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="FIELD=VALUE", help="Change a field of the config.", show_default=False),
+    list[str] | None, typer.Option("--set", metavar="FIELD=VALUE", help="Change a field of the config.")
 ]
 Letters = Annotated[
-    str | None,
-    typer.Option(
-        "--letters", metavar="A,B", help="What the formula leaves open: n, B, fields.", show_default=False
-    ),
+    str | None, typer.Option("--letters", metavar="A,B", help="What the formula leaves open: n, B, fields.")
 ]
 SweepText = Annotated[
-    str | None,
-    typer.Option(
-        "--sweep", metavar="n=A:B", help="Cost against length, such as n=1k:1M.", show_default=False
-    ),
+    str | None, typer.Option("--sweep", metavar="n=A:B", help="Cost against length, such as n=1k:1M.")
 ]
 Patterns = Annotated[
-    list[str] | None,
-    typer.Option("--curve", metavar="PATTERN", help="A curve of the sweep, or rnn.", show_default=False),
+    list[str] | None, typer.Option("--curve", metavar="PATTERN", help="A curve of the sweep, or rnn.")
 ]
-Out = Annotated[
-    Path | None,
-    typer.Option("--out", metavar="FILE", help="Write the plot or the table here.", show_default=False),
-]
+Out = Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write the plot or the table here.")]
 
 
 def cost(  # noqa: PLR0913, PLR0917 - one option each
@@ -118,9 +94,9 @@ def cost(  # noqa: PLR0913, PLR0917 - one option each
         return
     console = Console(highlight=False)
     console.print(Text(f"{name}: {words}", style="bold"), soft_wrap=True)
-    console.print(totals_table(found))
+    console.print(listed(("", "", ""), report.totals(found)))
     if formulas:
-        console.print(formula_table(formulas))
+        console.print(described((name, f"{text}   {order}") for name, text, order in formulas))
     if tree:
         console.print(listed(("part", "parameters", "flops", "share"), report.tree(found)))
     for notice in found.notices:
@@ -132,29 +108,6 @@ def _say_conventions() -> None:
     from regard.cost import CONVENTIONS
 
     print("Counted so: " + ";\n  ".join(CONVENTIONS) + ".")
-
-
-def totals_table(found: Cost) -> Table:
-    """Every count, exactly and in short."""
-    from regard.cost import report
-
-    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
-    table.add_column(no_wrap=True)
-    table.add_column(justify="right", no_wrap=True)
-    table.add_column(justify="right", no_wrap=True)
-    for name, exact, short in report.totals(found):
-        table.add_row(name, exact, short)
-    return table
-
-
-def formula_table(rows: list[tuple[str, str, str]]) -> Table:
-    """Every formula, and its O(…)."""
-    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
-    for name, text, order in rows:
-        table.add_row(name, Text(f"{text}   {order}"))
-    return table
 
 
 def _compare(out: Path | None, as_json: bool) -> None:

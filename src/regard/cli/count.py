@@ -12,7 +12,6 @@ from rich.text import Text
 from regard.cli.options import AsJson, Keys, PatternText, Queries, lengths, print_json
 
 if TYPE_CHECKING:
-    from regard.paper.formulas import PlainFormula
     from regard.pattern.summary import Summary
 
 Formula = Annotated[bool, typer.Option("--formula", help="Print the formula in n too.")]
@@ -57,13 +56,8 @@ def table(found: Summary, formula: bool) -> Table:
     if formula:
         for name, written in (("formula", found.formula), ("in letters", found.letters)):
             if written is not None and (name == "formula" or written != found.formula):
-                for i, line in enumerate(lines(written)):
+                for i, line in enumerate([*written.lines, *written.where]):
                     out.add_row("" if i else name, Text(line))
         if found.no_formula is not None:
             out.add_row("formula", Text(f"none: {found.no_formula}"))
     return out
-
-
-def lines(written: PlainFormula) -> list[str]:
-    """One line for each case, one for each letter."""
-    return [*(f"{value} {condition}".strip() for value, condition in written.cases), *written.where]

@@ -14,9 +14,7 @@ if TYPE_CHECKING:
 
 WIDE = 96  # columns of a picture in the terminal
 
-Out = Annotated[
-    Path | None, typer.Option("--out", metavar="FILE", help="Write FILE.svg or FILE.png.", show_default=False)
-]
+Out = Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write FILE.svg or FILE.png.")]
 
 
 def draw(

@@ -18,16 +18,13 @@ ReportFile = Annotated[
         "--report",
         metavar="FILE",
         help="Write a report (.md or .html): confusions, calibration, negation pairs, worst mistakes.",
-        show_default=False,
     ),
 ]
 KINDS = (".md", ".html")
 
 
 def evaluate(
-    run: Annotated[
-        str, typer.Argument(metavar="RUN", help="The run's folder, or zoo:NAME.", show_default=False)
-    ],
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The run's folder, or zoo:NAME.")],
     test: Annotated[
         bool, typer.Option("--test", help="Score the test part, for the final figure, and record it.")
     ] = False,

@@ -7,15 +7,14 @@ from typing import Annotated
 
 import typer
 
-from regard.cli.generate import RunName
-from regard.cli.options import AsJson, print_json
+from regard.cli.options import AsJson, RunName, print_json
 
 FORMS = ("huggingface",)
 
 
 def export(
     run: RunName,
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where to write.", show_default=False)],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where to write.")],
     to: Annotated[str, typer.Option(help=f"One of: {', '.join(FORMS)}.")] = "huggingface",
     as_json: AsJson = False,
 ) -> None:

@@ -8,28 +8,19 @@ from typing import Annotated
 
 import typer
 
-from regard.cli.options import AsJson, print_json
-
-RunName = Annotated[
-    str, typer.Argument(metavar="RUN", help="A run's folder, or zoo:NAME.", show_default=False)
-]
+from regard.cli.options import AsJson, RunName, print_json
 
 
 def generate(  # noqa: PLR0913, PLR0917 - each is one option
     run: RunName,
-    prompt: Annotated[str, typer.Option(help="The text to continue.", show_default=False)],
+    prompt: Annotated[str, typer.Option(help="The text to continue.")],
     tokens: Annotated[
-        int | None,
-        typer.Option(help="How many tokens to add; unset: 200, or what fits.", show_default=False),
+        int | None, typer.Option(help="How many tokens to add; unset: 200, or what fits.")
     ] = None,
     stream: Annotated[bool, typer.Option("--stream", help="Print the text as it arises.")] = False,
     temperature: Annotated[float, typer.Option(help="0 takes the likeliest token.")] = 0.8,
-    top_k: Annotated[
-        int | None, typer.Option(help="Draw from so many likeliest.", show_default=False)
-    ] = None,
-    top_p: Annotated[
-        float | None, typer.Option(help="Draw from the fewest that make up this share.", show_default=False)
-    ] = None,
+    top_k: Annotated[int | None, typer.Option(help="Draw from so many likeliest.")] = None,
+    top_p: Annotated[float | None, typer.Option(help="Draw from the fewest that make up this share.")] = None,
     seed: Annotated[int, typer.Option(help="The same seed draws the same text.")] = 0,
     device: Annotated[
         str, typer.Option(help="cpu or cuda; unset: cuda if there is one.", show_default=False)

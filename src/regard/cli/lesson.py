@@ -12,16 +12,13 @@ from rich.table import Table
 from regard.cli.options import AsJson, print_json
 
 Name = Annotated[
-    str | None,
-    typer.Argument(metavar="[NAME]", help="The lesson; without one, all are listed.", show_default=False),
+    str | None, typer.Argument(metavar="[NAME]", help="The lesson; without one, all are listed.")
 ]
 Format = Annotated[
-    str | None,
-    typer.Option("--format", metavar="md|tex|ipynb", help="Write it as text instead.", show_default=False),
+    str | None, typer.Option("--format", metavar="md|tex|ipynb", help="Write it as text instead.")
 ]
 Out = Annotated[
-    Path | None,
-    typer.Option("--out", metavar="FILE", help="Write FILE, and the pictures beside it.", show_default=False),
+    Path | None, typer.Option("--out", metavar="FILE", help="Write FILE, and the pictures beside it.")
 ]
 
 Questions = Annotated[

@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from regard.cli.options import AsJson, DataDir, print_json
+from regard.cli.options import AsJson, DataDir, RunName, print_json
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,21 +19,17 @@ if TYPE_CHECKING:
 
 Out = Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Where look.html and the PNG files go.")]
 Labels = Annotated[
-    str | None,
-    typer.Option("--labels", help="The true classes of images, with commas between.", show_default=False),
+    str | None, typer.Option("--labels", help="The true classes of images, with commas between.")
 ]
 
 
 def look(
-    run: Annotated[
-        str, typer.Argument(metavar="RUN", help="A run's folder, or zoo:NAME.", show_default=False)
-    ],
+    run: RunName,
     inputs: Annotated[
         list[str] | None,
         typer.Argument(
             metavar="[INPUT]...",
             help="Image files, texts or .txt files; none: ten images that training held out.",
-            show_default=False,
         ),
     ] = None,
     out: Out = Path("look"),

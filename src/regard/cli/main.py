@@ -35,21 +35,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-app.command()(draw)
-app.command()(count)
-app.command()(cost)
-app.command()(train)
-app.command("eval")(evaluate)
-app.command()(predict)
-app.command()(generate)
-app.command()(look)
-app.command()(runs)
-app.command()(export)
-app.command()(lesson)
-app.command()(check)
-app.command()(studio)
-app.command()(tour)
-app.command()(bench)
+for verb in (draw, count, cost, train, evaluate, predict, generate, look, runs, export, lesson, check, studio,
+             tour, bench):  # fmt: skip
+    app.command("eval" if verb is evaluate else None)(verb)
 
 # Some versions of Typer bring their own copy of click; of its errors they export this one, two levels below
 # the common ClickException.

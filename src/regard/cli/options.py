@@ -13,30 +13,18 @@ import typer
 UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20}
 
 PatternText = Annotated[
-    str,
-    typer.Argument(
-        metavar="PATTERN", help="For example 'strided(128) | global(4) & causal'.", show_default=False
-    ),
+    str, typer.Argument(metavar="PATTERN", help="For example 'strided(128) | global(4) & causal'.")
 ]
 Queries = Annotated[
     str, typer.Option("-n", metavar="N", help="How many queries; 64k is 65,536 and 1M is 1,048,576.")
 ]
 Keys = Annotated[
     str | None,
-    typer.Option(
-        "-m",
-        metavar="M",
-        help="How many keys, if more: the queries are the last N of them.",
-        show_default=False,
-    ),
+    typer.Option("-m", metavar="M", help="How many keys, if more: the queries are the last N of them."),
 ]
-DataDir = Annotated[
-    Path | None,
-    typer.Option("--data-dir", metavar="DIR", help="Where the data sets are.", show_default=False),
-]
-Device = Annotated[
-    str | None, typer.Option("--device", help="cpu or cuda; the GPU if there is one.", show_default=False)
-]
+RunName = Annotated[str, typer.Argument(metavar="RUN", help="A run's folder, or zoo:NAME.")]
+DataDir = Annotated[Path | None, typer.Option("--data-dir", metavar="DIR", help="Where the data sets are.")]
+Device = Annotated[str | None, typer.Option("--device", help="cpu or cuda; the GPU if there is one.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 
 

@@ -11,24 +11,20 @@ from rich.console import Console
 from rich.text import Text
 
 from regard.cli.look import coloured, sections
-from regard.cli.options import AsJson
+from regard.cli.options import AsJson, RunName
 
 if TYPE_CHECKING:
     from regard.train import Prediction, Run
 
 Html = Annotated[
-    Path | None,
-    typer.Option("--html", metavar="FILE", help="Also write a page with heat maps.", show_default=False),
+    Path | None, typer.Option("--html", metavar="FILE", help="Also write a page with heat maps.")
 ]
 
 
 def predict(
-    run: Annotated[
-        str, typer.Argument(metavar="RUN", help="A run's folder, or zoo:NAME.", show_default=False)
-    ],
+    run: RunName,
     inputs: Annotated[
-        list[str],
-        typer.Argument(metavar="INPUT...", help="Image files, texts or .txt files.", show_default=False),
+        list[str], typer.Argument(metavar="INPUT...", help="Image files, texts or .txt files.")
     ],
     html: Html = None,
     as_json: AsJson = False,

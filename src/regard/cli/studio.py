@@ -20,13 +20,11 @@ TokenFile = Annotated[
         metavar="FILE",
         help=f"Holds what visitors must know; or put it into {VARIABLE}. Where others can reach the page and "
         "there is neither, a token is made up and printed.",
-        show_default=False,
     ),
 ]
 Token = Annotated[str | None, typer.Option("--token", hidden=True)]
 Runs = Annotated[
-    list[Path] | None,
-    typer.Option("--run", metavar="FOLDER", help="A run to show; may be given often.", show_default=False),
+    list[Path] | None, typer.Option("--run", metavar="FOLDER", help="A run to show; may be given often.")
 ]
 
 

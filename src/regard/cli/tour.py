@@ -14,10 +14,7 @@ Out = Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Where index.
 Reuse = Annotated[
     bool, typer.Option("--reuse", help="Keep the finished runs of an earlier tour, go on with others.")
 ]
-Steps = Annotated[
-    int | None,
-    typer.Option("--steps", min=1, help="Train for so few steps, to see it work.", show_default=False),
-]
+Steps = Annotated[int | None, typer.Option("--steps", min=1, help="Train for so few steps, to see it work.")]
 
 
 def tour(out: Out = Path("tour"), reuse: Reuse = False, steps: Steps = None, as_json: AsJson = False) -> None:

@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 
 
 def train(  # noqa: PLR0913, PLR0917 - each is one option
-    recipe: Annotated[
-        str | None, typer.Argument(metavar="RECIPE", help="Its name; see --list.", show_default=False)
-    ] = None,
+    recipe: Annotated[str | None, typer.Argument(metavar="RECIPE", help="Its name; see --list.")] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Change any field, such as model.depth=8."),
@@ -28,28 +26,21 @@ def train(  # noqa: PLR0913, PLR0917 - each is one option
         Path | None, typer.Option("--out", metavar="FOLDER", help="The run's folder; runs/RECIPE.")
     ] = None,
     resume: Annotated[
-        bool,
-        typer.Option("--resume", help="Go on with the run in FOLDER; '--resume auto' may begin it."),
+        bool, typer.Option("--resume", help="Go on with the run in FOLDER; '--resume auto' may begin it.")
     ] = False,
     resume_auto: Annotated[bool, typer.Option("--resume-auto", hidden=True)] = False,
     origin: Annotated[
         str | None,
         typer.Option(
-            "--from",
-            metavar="RUN:STEP",
-            help="Begin a new run with a checkpoint of another, and any --set.",
-            show_default=False,
+            "--from", metavar="RUN:STEP", help="Begin a new run with a checkpoint of another, and any --set."
         ),
     ] = None,
-    minutes: Annotated[float | None, typer.Option(help="Train for so long.", show_default=False)] = None,
+    minutes: Annotated[float | None, typer.Option(help="Train for so long.")] = None,
     overfit: Annotated[
         int | None, typer.Option(metavar="N", help="Train on N examples until known by heart.")
     ] = None,
     backbone: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FOLDER", help="The BERT to start from: a folder, or a hub name.", show_default=False
-        ),
+        str | None, typer.Option(metavar="FOLDER", help="The BERT to start from: a folder, or a hub name.")
     ] = None,
     data_dir: DataDir = None,
     device: Device = None,

@@ -24,9 +24,13 @@ class PlainFormula:
     cases: tuple[tuple[str, str], ...]
     where: tuple[str, ...]
 
+    @property
+    def lines(self) -> list[str]:
+        """One line for each case."""
+        return [f"{value} {condition}".strip() for value, condition in self.cases]
+
     def __str__(self) -> str:
-        cases = [f"{value} {condition}".strip() for value, condition in self.cases]
-        return ", ".join(cases) + "".join(f"; {letter}" for letter in self.where)
+        return ", ".join(self.lines) + "".join(f"; {letter}" for letter in self.where)
 
 
 def write(formula: sympy.Expr) -> PlainFormula:

@@ -127,9 +127,9 @@ def card(title: str, inner: str) -> str:
     return f'<div class="card"><h3>{title}</h3>{inner}</div>'
 
 
-def cards(each: Iterable[str], kind: str = "") -> str:
+def cards(each: Iterable[str]) -> str:
     """Cards side by side, as many as fit."""
-    return f'<div class="{f"cards {kind}".strip()}">{"".join(each)}</div>'
+    return f'<div class="cards">{"".join(each)}</div>'
 
 
 def row(each: Sequence[str], across: int | None = None) -> str:

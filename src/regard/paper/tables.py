@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.table import Table
-
-SIGNS = ("\\", "|", "<", "*", "_", "`")
+    from rich.text import Text
 
 
 def markdown(head: Sequence[str], rows: Sequence[Sequence[str]], *, right: Iterable[int] = ()) -> str:
@@ -31,9 +31,7 @@ def plain(text: str) -> str:
     >>> plain("a | *b*")
     'a \\\\| \\\\*b\\\\*'
     """
-    for sign in SIGNS:
-        text = text.replace(sign, f"\\{sign}")
-    return text
+    return re.sub(r"[\\|<*_`]", r"\\\g<0>", text)
 
 
 def listed(
@@ -44,7 +42,7 @@ def listed(
     from rich.text import Text
 
     words = set(left)
-    out = Table(box=None, padding=(0, 2, 0, 0))
+    out = Table(box=None, padding=(0, 2, 0, 0), show_header=any(head))
     for i, name in enumerate(head):
         out.add_column(name, justify="left" if i in words else "right", no_wrap=bool(i) or not wrap)
     for row in rows:
@@ -52,12 +50,14 @@ def listed(
     return out
 
 
-def described(rows: Iterable[tuple[str, str]]) -> Table:
+def described(rows: Iterable[tuple[str, str | Text]]) -> Table:
     """Names and what is to be said of them, for the terminal."""
     from rich.table import Table
     from rich.text import Text
 
     out = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
-    for row in rows:
-        out.add_row(*map(Text, row))
+    out.add_column(no_wrap=True)
+    out.add_column(overflow="fold")
+    for name, said in rows:
+        out.add_row(name, Text(said) if isinstance(said, str) else said)
     return out

@@ -16,15 +16,7 @@ from regard.probe.completions import Completion, complete_images, to_levels
 from regard.probe.hiding import HidingCheck, check_by_hiding
 from regard.probe.images import ImageLook, look_images, score_images
 from regard.probe.inputs import read_text
-from regard.probe.maps import (
-    AttentionMaps,
-    head_attention,
-    mean_attention,
-    patch_map,
-    relative,
-    rollout,
-    see,
-)
+from regard.probe.maps import AttentionMaps, head_attention, mean_attention, patch_map, relative, rollout, see
 from regard.probe.pictures import ImageRead, read_image
 from regard.probe.plot_images import completion_figure, heads_figure, images_figure
 from regard.probe.plot_measures import hiding_figure, position_figure
@@ -37,7 +29,6 @@ from regard.probe.sections import (
     heads_section,
     hiding_section,
     images_section,
-    positions_section,
     text_section,
 )
 from regard.probe.text_colours import text_html, text_terminal
@@ -81,7 +72,6 @@ __all__ = [
     "pieces_of",
     "position_figure",
     "position_similarity",
-    "positions_section",
     "read_image",
     "read_text",
     "relative",

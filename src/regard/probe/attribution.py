@@ -14,7 +14,7 @@ without content, at every position.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -49,7 +49,7 @@ def input_gradient(
     >>> input_gradient(model, torch.ones(5, 1, 2, 3)).scores.shape
     torch.Size([5, 2, 3])
     """
-    return _attribute("input × gradient", model, inputs, target, segments, steps=None)
+    return _attribute("input × gradient", model, inputs, target, segments, at=[1.0])
 
 
 def integrated_gradients(
@@ -69,7 +69,8 @@ def integrated_gradients(
     ('integrated gradients, 4 steps', torch.Size([1, 3]))
     """
     check_int("steps", steps, 1)
-    return _attribute(f"integrated gradients, {steps} steps", model, inputs, target, segments, steps=steps)
+    middles = [(step + 0.5) / steps for step in range(steps)]
+    return _attribute(f"integrated gradients, {steps} steps", model, inputs, target, segments, at=middles)
 
 
 def _attribute(
@@ -79,8 +80,9 @@ def _attribute(
     target: Tensor | None,
     segments: Tensor | None,
     *,
-    steps: int | None,
+    at: Sequence[float],
 ) -> Attribution:
+    """The mean gradient `at` these shares of the way from 0 to the input, times the input."""
     place = next(model.parameters()).device
     inputs = inputs.to(place)
     extra = {} if segments is None else {"segments": segments.to(place)}
@@ -99,11 +101,9 @@ def _attribute(
         rows = torch.arange(len(logits), device=place)
         reached = logits[rows, target] - run(torch.zeros_like(start))[rows, target]
     slope = torch.zeros_like(start)
-    for step in range(1 if steps is None else steps):
-        # Midpoints of the steps on the line from 0 to the input; input × gradient looks at its end alone.
-        share = 1.0 if steps is None else (step + 0.5) / steps
+    for share in at:
         slope += _gradient(run, start * share, rows, target)
-    product = start * slope / (1 if steps is None else steps)
+    product = start * slope / len(at)
     scores = product.sum(-1) if texts else product.sum(1)  # over the embedding, or over colours
     gap = scores.flatten(1).sum(1) - reached
     return Attribution(method, scores.float().cpu(), target.cpu(), gap.float().cpu())

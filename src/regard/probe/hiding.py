@@ -17,7 +17,6 @@ from regard.errors import check_int
 from regard.probe.images import grid_of
 from regard.probe.twin import evaluated
 
-ORDERS = ("most", "random", "least")
 SHARES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 
@@ -91,21 +90,13 @@ def check_by_hiding(
         "least": [P - 1 - ranks],
     }
     curves = []
-    for order in ORDERS:
+    for order, tried in orders.items():
         right = [
-            sum(_right(model, images, labels, one, share, batch) for one in orders[order])
-            / len(orders[order])
+            sum(_right(model, images, labels, one, share, batch) for one in tried) / len(tried)
             for share in shares
         ]
-        bands = [wilson(count, B) for count in right]
-        curves.append(
-            HidingCurve(
-                order,
-                tuple(count / B for count in right),
-                tuple(low for low, _ in bands),
-                tuple(high for _, high in bands),
-            )
-        )
+        low, high = zip(*(wilson(count, B) for count in right), strict=True)
+        curves.append(HidingCurve(order, tuple(count / B for count in right), low, high))
     return HidingCheck(shares, tuple(curves), B, repeats)
 
 

@@ -11,15 +11,7 @@ from torch import Tensor, nn
 from regard.errors import check_int
 from regard.paper.quantities import chance
 from regard.probe.attribution import input_gradient, integrated_gradients
-from regard.probe.maps import (
-    has_attention,
-    head_attention,
-    mean_attention,
-    patch_map,
-    relative,
-    rollout,
-    see,
-)
+from regard.probe.maps import has_attention, head_attention, mean_attention, patch_map, relative, rollout, see
 from regard.probe.twin import evaluated
 
 METHODS = ("attention", "rollout", "gradient")
@@ -46,6 +38,11 @@ class ImageLook:
     def predicted(self) -> Tensor:
         """The most likely class of each image, (B,)."""
         return self.probabilities.argmax(1)
+
+    @property
+    def spans(self) -> dict[str, tuple[float, float]]:
+        """The least and the greatest value of all maps of a name."""
+        return {name: (float(maps.min()), float(maps.max())) for name, maps in self.maps.items()}
 
     def title(self, i: int) -> str:
         """The answer for image i and its probability."""

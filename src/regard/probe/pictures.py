@@ -25,10 +25,6 @@ class ImageRead:
     picture: Tensor
     notices: tuple[str, ...]
 
-    def as_dict(self) -> dict[str, object]:
-        """The pixels as nested lists, and the notices."""
-        return {"picture": self.picture.tolist(), "notices": list(self.notices)}
-
 
 def read_image(path: str | Path, size: tuple[int, int], channels: int = 3) -> ImageRead:
     """Read a PNG, JPEG or WebP file as a picture of `size` (rows, cols) with 1 or 3 channels.

@@ -36,7 +36,7 @@ def images_figure(look: ImageLook, title: str = "") -> Figure:
         (0.15, 0.15 + BETWEEN * (blocks - 1), head, 0.72),
     )
     out = new_figure(*sheet.size)
-    spans = {name: (float(maps.min()), float(maps.max())) for name, maps in look.maps.items()}
+    spans = look.spans
     for i, picture in enumerate(look.pictures):
         block, row = divmod(i, rows)
         axes = sheet.axes(out, row, block * across, block * BETWEEN)

@@ -30,7 +30,8 @@ def report_markdown(report: EvaluationReport) -> str:
     """
     out = [f"# {title(report)}", summary(report)]
     for name, note, table in tables(report):
-        out += [f"## {name}", note, _markdown(*table)]
+        head, *rows = ([plain(cell) for cell in row] for row in (table[0], *table[1]))
+        out += [f"## {name}", note, markdown(head, rows) if rows else ""]
     return "\n\n".join(out) + "\n"
 
 
@@ -145,8 +146,3 @@ def _grid(report: EvaluationReport) -> str:
         for one, picture in zip(report.mistakes, report.pictures, strict=True)
     ]
     return pages.row(figures, across=5)
-
-
-def _markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    first, *others = ([plain(cell) for cell in row] for row in (head, *rows))
-    return markdown(first, others) if rows else ""

@@ -15,8 +15,7 @@ from regard.paper.quantities import percent
 from regard.probe.completions import Completion
 from regard.probe.hiding import HidingCheck
 from regard.probe.images import ImageLook
-from regard.probe.plot_measures import hiding_figure, position_figure
-from regard.probe.positions import PositionSimilarity
+from regard.probe.plot_measures import hiding_figure
 from regard.probe.text_colours import text_html
 from regard.probe.texts import TextLook
 
@@ -26,8 +25,7 @@ UNKNOWN = 226  # the grey of pixels that were not given
 
 def images_section(look: ImageLook, title: str = "Where it looked") -> Section:
     """A card per image: the picture and its maps, the truth and the answer."""
-    spans = {name: (float(maps.min()), float(maps.max())) for name, maps in look.maps.items()}
-    cards = []
+    spans, cards = look.spans, []
     for i, picture in enumerate(look.pictures):
         shown = {"image": enlarge(picture, SIDE)}
         for name, maps in look.maps.items():
@@ -68,18 +66,6 @@ def hiding_section(check: HidingCheck, by: str = "attention") -> Section:
     )
     plot = themed_svg(hiding_figure(check, by=by))
     return Section("How far to trust the map", f'<p>{words}</p><div class="plot">{plot}</div>')
-
-
-def positions_section(found: PositionSimilarity) -> Section:
-    """What the model learnt about places."""
-    words = (
-        "Each square asks one position, marked by a dot, how alike all others are. A model that has learnt "
-        "the layout of images finds its neighbours alike."
-    )
-    if found.grid is None:
-        words = "Each row asks one position how alike all others are."
-    plot = themed_svg(position_figure(found))
-    return Section("Positions", f'<p>{words}</p><div class="plot">{plot}</div>')
 
 
 def completion_section(found: Completion) -> Section:
@@ -144,8 +130,7 @@ def _headline(look: ImageLook, i: int) -> str:
 
 def _scales(look: ImageLook) -> str:
     out = []
-    for name, maps in look.maps.items():
-        low, high = float(maps.min()), float(maps.max())
+    for name, (low, high) in look.spans.items():
         if name == "gradient":
             most = max(abs(low), abs(high))
             line = f'−{most:.2g} <i class="two"></i> +{most:.2g} of the logit'

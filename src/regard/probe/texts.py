@@ -76,9 +76,13 @@ class TextLook:
 
     def rows(self) -> list[tuple[str, float | None, float]]:
         """Every piece, its attention and its part of the logit, those that moved the answer most first."""
+        rows = [(text.strip(), a, g) for text, a, g in self.scores() if text.strip()]
+        return sorted(rows, key=lambda row: -abs(row[2]))
+
+    def scores(self) -> list[tuple[str, float | None, float]]:
+        """Every piece in the order of the text, its attention and its part of the logit."""
         attention = [None] * len(self.pieces) if self.attention is None else self.attention
-        rows = zip((piece.strip() for piece in self.pieces), attention, self.gradient, strict=True)
-        return sorted((row for row in rows if row[0]), key=lambda row: -abs(row[2]))
+        return list(zip(self.pieces, attention, self.gradient, strict=True))
 
     def agreement(self) -> float | None:
         """How alike attention and gradient rank the pieces: 1 the same, 0 unrelated, −1 opposite.
@@ -98,8 +102,6 @@ class TextLook:
 
     def as_dict(self) -> dict[str, object]:
         """The answer, and a row for every piece."""
-        attention = [None] * len(self.pieces) if self.attention is None else self.attention
-        rows = zip(self.pieces, attention, self.gradient, strict=True)
         return {
             "answer": self.answer,
             "probability": self.probability,
@@ -107,7 +109,7 @@ class TextLook:
             "windows": self.windows,
             "left_out": self.left_out,
             "agreement": self.agreement(),
-            "pieces": [{"text": text, "attention": a, "gradient": g} for text, a, g in rows],
+            "pieces": [{"text": text, "attention": a, "gradient": g} for text, a, g in self.scores()],
         }
 
 

@@ -52,7 +52,7 @@ def images(runs: TourRuns) -> Stop:
     )
     recipe = trained.recipe
     cost = price(model.config, batch=recipe.batch, training=True)
-    bill = Bill.of(trained, cost, f"{recipe.batch} images")
+    bill = Bill(trained, cost, f"{recipe.batch} images")
     right = int((answers == labels).sum())
     rows, cols = look.maps["attention"].shape[1:]
     intro = (

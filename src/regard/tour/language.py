@@ -39,7 +39,7 @@ def language(runs: TourRuns) -> Stop:
     assert isinstance(model, GPT)
     before, after = speak(newborn, task.tokenizer), speak(model, task.tokenizer)
     cost = price(model.config, tokens=model.config.context, batch=recipe.batch, training=True)
-    bill = Bill.of(trained, cost, f"{recipe.batch} windows of {model.config.context} characters")
+    bill = Bill(trained, cost, f"{recipe.batch} windows of {model.config.context} characters")
     scores = trained.result.scores
     bits, guess = scores["bits_per_character"], math.log2(model.config.vocab_size)
     copied = max((longest_copy(text, corpus.text) for text in after), key=len)

@@ -16,30 +16,29 @@ from regard.tour.runs import Trained
 
 @dataclass(frozen=True)
 class Bill:
-    """What a run cost: `flops` of one training step, multiplies and adds, and how a step was counted."""
+    """What a run cost: the price of one training step, and how a step was counted."""
 
     trained: Trained
-    parameters: int
-    flops: int
+    step: Cost
     counted: str
-
-    @classmethod
-    def of(cls, trained: Trained, step: Cost, counted: str) -> Bill:
-        """The bill of a run by the price of one step."""
-        return cls(trained, step.parameters, step.flops, counted)
 
     @property
     def steps(self) -> int:
         """How many steps were trained."""
         return self.trained.result.steps
 
+    @property
+    def flops(self) -> int:
+        """The multiplies and adds of all of them."""
+        return self.step.flops * self.steps
+
     def as_dict(self) -> dict[str, object]:
         """The cost, the result, and the command that repeats the run."""
         cost = {
-            "parameters": self.parameters,
-            "flops_per_step": self.flops,
+            "parameters": self.step.parameters,
+            "flops_per_step": self.step.flops,
             "steps": self.steps,
-            "flops": self.flops * self.steps,
+            "flops": self.flops,
             "counted": self.counted,
         }
         return {"cost": cost, "result": asdict(self.trained.result), "command": self.trained.command}
@@ -50,9 +49,9 @@ class Bill:
         spent = ", ".join(f"{name} {duration(times[name])}" for name in times)
         when = " in an earlier tour" if self.trained.reused else ""
         return [
-            ("parameters", f"{self.parameters:,}"),
-            ("one training step", f"{short(self.flops)} flops, {self.counted}"),
-            (f"all {self.steps:,} steps", f"{short(self.flops * self.steps)} flops"),
+            ("parameters", f"{self.step.parameters:,}"),
+            ("one training step", f"{short(self.step.flops)} flops, {self.counted}"),
+            (f"all {self.steps:,} steps", f"{short(self.flops)} flops"),
             ("time", f"{duration(self.trained.seconds)}{when} ({spent})"),
         ]
 

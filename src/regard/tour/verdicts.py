@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from regard.cost import price
 from regard.data import Reviews, Texts, load
-from regard.data.batching import pad
 from regard.errors import need
 from regard.paper.pages import table
 from regard.paper.quantities import percent
@@ -20,20 +18,12 @@ from regard.tour.curves import curves_html
 from regard.tour.runs import TourRuns
 from regard.tour.stop import Bill, Stop
 from regard.train import Run
+from regard.train.runs.texts import TextRun
 from regard.train.tasks.rows import rows_of
 
 RECIPE = "verdicts-encoder"
 GOAL, MOST = 0.97, 0.75
 EXAMPLES = 6
-
-
-@dataclass(frozen=True)
-class Judged:
-    """The answers of one judge to the test verdicts, (N,), and how many of them are right."""
-
-    name: str
-    answers: Tensor
-    accuracy: float
 
 
 def verdicts(runs: TourRuns) -> Stop:
@@ -42,15 +32,11 @@ def verdicts(runs: TourRuns) -> Stop:
     data = load("verdicts")
     assert isinstance(data, Reviews)
     test = data.test
-    answers, length = read(trained.run, test)
-    judges = [
-        _judged("bag of words", bag(data, 1), test),
-        _judged("bag of words and pairs of words", bag(data, 2), test),
-        _judged(f"encoder, {trained.result.parameters:,} parameters", answers, test),
-    ]
+    words, pairs, (answers, length) = bag(data, 1), bag(data, 2), read(trained.run, test)
+    bagged, paired, found = (float((one == test.labels).float().mean()) for one in (words, pairs, answers))
     recipe, model = trained.recipe, trained.run.model
     cost = price(model.config, tokens=length, batch=recipe.batch, training=True)
-    bill = Bill.of(trained, cost, f"{recipe.batch} texts of the mean length, {length} tokens")
+    bill = Bill(trained, cost, f"{recipe.batch} texts of the mean length, {length} tokens")
     kept = round(len(data.train) * recipe.task.validation)
     intro = (
         "“Verdicts” is a language of film reviews, made for this project, in which negation, contrast and "
@@ -59,13 +45,17 @@ def verdicts(runs: TourRuns) -> Stop:
         f"{kept:,} aside to be checked on, and are asked about {len(test):,} others."
     )
     head = ["judge", "right on new verdicts"]
-    rows = [(judge.name, percent(judge.accuracy)) for judge in judges]
-    examples = misread(test, judges[0].answers, answers, data.classes)
+    rows = [
+        ("bag of words", percent(bagged)),
+        ("bag of words and pairs of words", percent(paired)),
+        (f"encoder, {trained.result.parameters:,} parameters", percent(found)),
+    ]
+    examples = misread(test, words, answers, data.classes)
     shown = ["where the bag of words fails", "truth", "bag of words", "encoder"]
     kinds = {truth: text for text, truth, *_ in reversed(examples)}  # the first of each class
     texts = trained.run.look(list(kinds.values())).texts
-    cards = "\n".join(f'<div class="read">{text_html(found)}</div>' for found in texts)
-    lines = {"goal": GOAL, "bag of words": judges[0].accuracy, "with pairs": judges[1].accuracy}
+    cards = "\n".join(f'<div class="read">{text_html(one)}</div>' for one in texts)
+    lines = {"goal": GOAL, "bag of words": bagged, "with pairs": paired}
     use = f'regard look {trained.run.folder} "Not one dull minute in the whole plot."'
     html = (
         f"<p>{intro}</p>\n{table(head, rows, kind='words-first')}\n"
@@ -73,29 +63,23 @@ def verdicts(runs: TourRuns) -> Stop:
         f"{curves_html(trained.rows, 'accuracy', 'accuracy, held out, %', lines, 100)}\n"
         f"<h3>What it read</h3>\n{cards}\n{bill.html(use)}"
     )
-    right = {"accuracy": judges[2].accuracy, "bag": judges[0].accuracy, "pairs": judges[1].accuracy}
-    score, bagged = percent(judges[2].accuracy), percent(judges[0].accuracy)
+    score = percent(found)
     return Stop(
         html,
         [intro, listed(head, rows), listed(shown, examples, wrap=True), described(bill.rows())],
-        {**right, "examples": [text for text, *_ in examples], **bill.as_dict()},
+        {"accuracy": found, "bag": bagged, "pairs": paired}
+        | {"examples": [text for text, *_ in examples], **bill.as_dict()},
         bill,
         score,
-        (score, f"of new verdicts are understood by an encoder, by a bag of words {bagged}"),
+        (score, f"of new verdicts are understood by an encoder, by a bag of words {percent(bagged)}"),
     )
 
 
-@torch.no_grad()
 def read(run: Run, part: Texts) -> tuple[Tensor, int]:
     """The encoder's answers (N,), and the mean length of the texts in tokens."""
-    assert run.tokenizer is not None
-    rows = rows_of(run.tokenizer, part.texts, run.description["context"], run.description["keep"])
-    blank = 0 if run.tokenizer.pad is None else run.tokenizer.pad
-    found = []
-    for first in range(0, len(rows), 200):
-        tokens, segments = pad(rows[first : first + 200], blank)
-        found.append(run.model(tokens, segments=segments).argmax(1))
-    return torch.cat(found), round(sum(map(len, rows)) / len(rows))
+    assert isinstance(run, TextRun)
+    rows = rows_of(run.reader, part.texts, run.description["context"], run.description["keep"])
+    return run.logits(part.texts).argmax(1), round(sum(map(len, rows)) / len(rows))
 
 
 def bag(data: Reviews, longest: int) -> Tensor:
@@ -124,7 +108,3 @@ def misread(
         truth, bagged, found = (classes[int(value[i])] for value in (test.labels, words, answers))
         rows.append((test.texts[i], truth, bagged, found))
     return rows
-
-
-def _judged(name: str, answers: Tensor, test: Texts) -> Judged:
-    return Judged(name, answers, float((answers == test.labels).float().mean()))

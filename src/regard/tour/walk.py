@@ -64,7 +64,7 @@ def figures(stops: Mapping[str, Stop]) -> tuple[list[str], list[list[str]]]:
     rows = []
     for stop in stops.values():
         if (bill := stop.bill) is not None:
-            counts = [f"{bill.parameters:,}", f"{bill.steps:,}", short(bill.flops * bill.steps)]
+            counts = [f"{bill.step.parameters:,}", f"{bill.steps:,}", short(bill.flops)]
             rows.append([bill.trained.recipe.name, stop.score, *counts, duration(bill.trained.seconds)])
     return ["run", "score", "parameters", "steps", "flops", "time"], rows
 

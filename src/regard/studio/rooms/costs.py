@@ -91,10 +91,8 @@ def priced(
 def answer(found: Cost, words: str, line: str) -> str:
     """The totals, the rest of the counts, the tree and the conventions."""
     rows = report.totals(found)
-    main = [(name, f"{exact} ({short})" if short else exact) for name, exact, short in rows if name in MAIN]
-    rest = [
-        (name, f"{exact} ({short})" if short else exact) for name, exact, short in rows if name not in MAIN
-    ]
+    said = [(name, f"{exact} ({short})" if short else exact) for name, exact, short in rows]
+    main, rest = ([row for row in said if (row[0] in MAIN) is first] for first in (True, False))
     notices = "".join(map(show.note, found.notices))
     tree = show.table(("part", "parameters", "flops", "share"), report.tree(found))
     return (

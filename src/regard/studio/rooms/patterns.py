@@ -75,12 +75,11 @@ def drawn(pattern: Pattern, n: int) -> str:
         ),
         ("keys kept when decoding", "all of them" if kept is None else f"{kept:,} at most"),
     ]
-    kinds = {type(atom) for atom in pattern.atoms()}
-    homes = {kind.__name__: _home(kind.__module__) for kind in sorted(kinds, key=lambda kind: kind.__name__)}
-    load = "; ".join(
-        f"from {home} import {', '.join(name for name, own in homes.items() if own == home)}"
-        for home in sorted(set(homes.values()))
-    )
+    homes: dict[str, set[str]] = {}  # where patterns are imported from: the package, or who else brings them
+    for kind in map(type, pattern.atoms()):
+        home = "regard.pattern" if kind.__module__.startswith("regard.pattern.") else kind.__module__
+        homes.setdefault(home, set()).add(kind.__name__)
+    load = "; ".join(f"from {home} import {', '.join(sorted(homes[home]))}" for home in sorted(homes))
     line = f"{load}; pattern = {pattern!r}; pattern.pairs({n})"
     whole = svg(pattern, n, n, formula=False)  # which has a place of its own, and may take seconds
     label = f'<h3 class="pattern">{show.escape(str(pattern))}, n = {n:,}</h3>'
@@ -88,11 +87,6 @@ def drawn(pattern: Pattern, n: int) -> str:
         f'{label}<div class="picture">{inside(pattern, n, n)}</div>{show.numbers(rows)}'
         f"{show.copied(line)}{show.kept(whole, 'pattern.svg')}"
     )
-
-
-def _home(module: str) -> str:
-    """Where a pattern is imported from: the package, unless another folder brings it."""
-    return "regard.pattern" if module.startswith("regard.pattern.") else module
 
 
 @lru_cache(maxsize=256)
@@ -115,9 +109,8 @@ def formula(pattern: Pattern, n: int) -> str:
 
 
 def _lines(written: PlainFormula) -> str:
-    cases = [f"{value} {condition}".strip() for value, condition in written.cases]
-    more = f" … and {len(cases) - 6} more cases" if len(cases) > 6 else ""
-    return ", ".join(cases[:6]) + more + "".join(f"; {letter}" for letter in written.where)
+    more = f" … and {len(written.cases) - 6} more cases" if len(written.cases) > 6 else ""
+    return ", ".join(written.lines[:6]) + more + "".join(f"; {letter}" for letter in written.where)
 
 
 @safe

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from regard.errors import need
 from regard.paper.quantities import chance, signed
 from regard.probe import text_html
@@ -11,6 +9,7 @@ from regard.studio import limits, show
 from regard.studio.budget import Budget
 from regard.studio.controls import FAST
 from regard.studio.models import Models
+from regard.train import Prediction
 from regard.train.runs.texts import TextRun
 
 gr = need("gradio", "studio")
@@ -26,15 +25,6 @@ EXAMPLES = (
     ("A warm, funny film, and the best thing I saw all year.", "positive"),
 )
 FIRST = EXAMPLES[0][0]
-
-
-@dataclass(frozen=True)
-class PastVerdict:
-    """A text and what it was taken for."""
-
-    text: str
-    label: str
-    probability: float
 
 
 def asked(models: Models, name: str, text: object) -> tuple[TextRun, str]:
@@ -74,19 +64,17 @@ def without(run: TextRun, text: str) -> str:
     return show.table(("left out", "verdict", "change, points"), body)
 
 
-def remember(past: tuple[PastVerdict, ...], run: TextRun, text: str) -> tuple[PastVerdict, ...]:
+def remember(past: tuple[Prediction, ...], run: TextRun, text: str) -> tuple[Prediction, ...]:
     """The last verdicts, the newest first; a text that was only typed on replaces what it grew from."""
-    found = run.predict_text(text)
-    new = PastVerdict(text, found.label, found.probability)
-    if past and (text.startswith(past[0].text) or past[0].text.startswith(text)):
+    if past and (text.startswith(past[0].input) or past[0].input.startswith(text)):
         past = past[1:]
-    return (new, *(one for one in past if one.text != text))[:KEPT]
+    return (run.predict_text(text), *(one for one in past if one.input != text))[:KEPT]
 
 
-def history(past: tuple[PastVerdict, ...]) -> str:
+def history(past: tuple[Prediction, ...]) -> str:
     """The alternatives that were tried."""
     rows = [
-        (one.text if len(one.text) < 90 else one.text[:88] + "…", one.label, chance(one.probability))
+        (one.input if len(one.input) < 90 else one.input[:88] + "…", one.label, chance(one.probability))
         for one in past
     ]
     return show.table(("what you tried", "verdict", "sure"), rows)
@@ -115,7 +103,7 @@ def build(models: Models) -> None:
             tried = gr.HTML(history(past.value), elem_id="tried")
             fewer = gr.HTML(without(run, FIRST), elem_id="fewer")
 
-    def judge(name: str, text: str, past: tuple[PastVerdict, ...]) -> tuple[str, object, object]:
+    def judge(name: str, text: str, past: tuple[Prediction, ...]) -> tuple[str, object, object]:
         try:
             run, given = asked(models, name, text)
             past = remember(past, run, given)

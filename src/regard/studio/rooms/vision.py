@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -64,18 +64,15 @@ def pictures(data: str) -> Images | None:
 def samples(run: ImageRun) -> tuple[Images, str]:
     """Pictures to try a model on: its own test pictures, or sketches where those are not here."""
     data = str(run.description.get("data"))
-    own = pictures(data)
+    own, absent = pictures(data), f"the pictures of {data} are not on this machine: this is a"
     if own is not None:
         return own, f"a test picture of {data}"
     drawn = sketches(data)
     if drawn is not None:
-        return drawn, f"the pictures of {data} are not on this machine: this is a sketch drawn in code"
+        return drawn, f"{absent} sketch drawn in code"
     digits = pictures("digits")
     assert digits is not None
-    return (
-        digits,
-        f"the pictures of {data} are not on this machine: this is a digit, new to the model",
-    )
+    return digits, f"{absent} digit, new to the model"
 
 
 def record(run: ImageRun) -> str:
@@ -191,11 +188,7 @@ def hidden(asked: Asked, run: ImageRun) -> Iterator[str]:
     if own is None:
         inputs, labels, repeats = asked.inputs, asked.found.predicted, 20
     else:
-        inputs, labels, repeats = (
-            run.normalise(own.test.images[:CHECKED]),
-            own.test.labels[:CHECKED],
-            3,
-        )
+        inputs, labels, repeats = run.normalise(own.test.images[:CHECKED]), own.test.labels[:CHECKED], 3
     scores = score_images(run.model, inputs)
     done: list[HidingCheck] = []
     for share in SHARES:
@@ -212,26 +205,18 @@ def hidden(asked: Asked, run: ImageRun) -> Iterator[str]:
         return
     lines = {ORDERS[c.order]: [(100 * s, 100 * a) for s, a in zip(check.shares, c.accuracy, strict=True)]
              for c in check.curves}  # fmt: skip
-    picture = plot.curves(
-        plot.Axis("patches hidden, %", 0, 90), plot.Axis("answer unchanged, %", 0, 100), lines
-    )
-    yield (
-        show.note("Of this picture alone (its test pictures are not here): does the answer stay?")
-        + picture
-        + _counted(check)
-    )
+    x, y = plot.Axis("patches hidden, %", 0, 90), plot.Axis("answer unchanged, %", 0, 100)
+    words = show.note("Of this picture alone (its test pictures are not here): does the answer stay?")
+    yield words + plot.curves(x, y, lines) + _counted(check)
 
 
 def _joined(parts: list[HidingCheck]) -> HidingCheck:
     curves = []
     for order in ORDERS:
         own = [part.curve(order) for part in parts]
-        curves.append(
-            HidingCurve(order, *(sum((getattr(c, f) for c in own), ()) for f in ("accuracy", "low", "high")))
-        )
-    return HidingCheck(
-        tuple(part.shares[0] for part in parts), tuple(curves), parts[0].images, parts[0].repeats
-    )
+        joined = (sum((getattr(c, name) for c in own), ()) for name in ("accuracy", "low", "high"))
+        curves.append(HidingCurve(order, *joined))
+    return replace(parts[0], shares=tuple(part.shares[0] for part in parts), curves=tuple(curves))
 
 
 def _counted(check: HidingCheck) -> str:

@@ -38,10 +38,8 @@ class TextPrediction(Prediction):
     @property
     def words(self) -> tuple[WordScore, ...]:
         """Every word in the order of the text."""
-        found = self.look
-        attention = [None] * len(found.pieces) if found.attention is None else found.attention
-        rows = zip(found.pieces, attention, found.gradient, strict=True)
-        return tuple(WordScore(piece.strip(), a, g) for piece, a, g in rows if piece.strip())
+        scores = self.look.scores()
+        return tuple(WordScore(piece.strip(), a, g) for piece, a, g in scores if piece.strip())
 
     def as_dict(self) -> Json:
         """Label, probabilities, windows and the scores of every word, as JSON."""
