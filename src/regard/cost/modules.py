@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypedDict, cast
+
 from torch import nn
 
 from regard.layers import (
@@ -18,7 +20,6 @@ from regard.layers import (
     SequenceScan,
 )
 from regard.layers.attention_shapes import AttentionShape
-from regard.layers.block import block_shape
 from regard.layers.feedforward import FeedForwardShape
 from regard.layers.image_shapes import ConvolutionShape, PatchShape
 from regard.layers.position import Alibi
@@ -33,12 +34,7 @@ def shape_of_module(m: nn.Module) -> Shape | None:  # noqa: PLR0911, PLR0912 - o
     """The shape of a layer of this package, of the course or of torch; None where it has none."""
     match m:
         case Block():
-            attention, feedforward = (
-                _attention(m.attention),
-                m.assembly.feedforward.shape(_width(m.attention)),
-            )
-            norms = m.assembly.norms_attention
-            return block_shape(m.assembly.norm, attention, feedforward, norms_attention=norms)
+            return m.assembly.shape(_attention(m.attention))
         case Attention():
             return _attention(m)
         case FeedForward():
@@ -48,13 +44,14 @@ def shape_of_module(m: nn.Module) -> Shape | None:  # noqa: PLR0911, PLR0912 - o
         case PatchEmbed():
             return PatchShape(channels=m.channels, width=len(m.bias), patch=m.patch)
         case RNN():
-            return _sequence(m.layers[0], len(m.layers))  # type: ignore[arg-type]
+            return RNNShape(layers=len(m.layers), **_sizes(m.layers[0]))
         case SequenceScan():
-            return _sequence(m, 1)
+            return RNNShape(**_sizes(m))
         case GridRNN():
-            return _grid(m.layers[0][0], len(m.layers), len(m.layers[0]))  # type: ignore[index, arg-type]
+            scans = cast(nn.ModuleList, m.layers[0])
+            return GridRNNShape(layers=len(m.layers), starts=len(scans), **_sizes(scans[0]))
         case GridScan():
-            return _grid(m, 1, 1)
+            return GridRNNShape(**_sizes(m))
         case LocallyConnected1d() | LocallyConnected2d():
             return _convolution(m, m.kernel, m.stride, m.padding, flat=isinstance(m, LocallyConnected1d))
         case nn.Linear():
@@ -72,13 +69,9 @@ def shape_of_module(m: nn.Module) -> Shape | None:  # noqa: PLR0911, PLR0912 - o
     return shape_of_course(m)
 
 
-def _width(m: Attention) -> int:
-    return m.out.out_features
-
-
 def _attention(m: Attention) -> AttentionShape:
     return AttentionShape(
-        width=_width(m),
+        width=m.out.out_features,
         heads=m.heads,
         kv_heads=m.kv_heads,
         head_width=m.head_width,
@@ -110,15 +103,15 @@ def _convolution(
     )
 
 
-def _sequence(scan: SequenceScan, layers: int) -> RNNShape:
-    hidden, channels = scan.W_x.shape
-    name, bias = activation_name(scan.activation) or "activation", scan.b is not None
-    return RNNShape(channels=channels, hidden=hidden, layers=layers, activation=name, bias=bias)
+class _Sizes(TypedDict):
+    channels: int
+    hidden: int
+    activation: str
+    bias: bool
 
 
-def _grid(scan: GridScan, layers: int, starts: int) -> GridRNNShape:
-    hidden, channels = scan.W_in.shape
-    name, bias = activation_name(scan.activation) or "activation", scan.b is not None
-    return GridRNNShape(
-        channels=channels, hidden=hidden, layers=layers, starts=starts, activation=name, bias=bias
-    )
+def _sizes(scan: nn.Module) -> _Sizes:
+    assert isinstance(scan, SequenceScan | GridScan)
+    hidden, channels = (scan.W_x if isinstance(scan, SequenceScan) else scan.W_in).shape
+    name = activation_name(scan.activation) or "activation"
+    return {"channels": channels, "hidden": hidden, "activation": name, "bias": scan.b is not None}

@@ -50,12 +50,8 @@ def _sum(shape: shapes.SumShape, s: Setting) -> Cost:
 
 
 def _repeated(shape: shapes.RepeatedShape, s: Setting) -> Cost:
-    return cost_of(shape.shape, s) * shape.times
-
-
-def _beside(shape: shapes.BesideShape, s: Setting) -> Cost:
     one = cost_of(shape.shape, s)
-    return replace(one * shape.times, depth=one.depth)
+    return replace(one * shape.times, depth=one.depth) if shape.beside else one * shape.times
 
 
 def _per_row(shape: shapes.PerRowShape, s: Setting) -> Cost:
@@ -115,7 +111,6 @@ RULES: dict[type[Shape], Rule] = {
     shapes.TreeShape: _tree,
     shapes.SumShape: _sum,
     shapes.RepeatedShape: _repeated,
-    shapes.BesideShape: _beside,
     shapes.PerRowShape: _per_row,
     shapes.ClassTokenShape: _class_token,
     shapes.FrozenShape: _frozen,
@@ -140,6 +135,5 @@ RULES: dict[type[Shape], Rule] = {
     attention_shapes.PooledAttentionShape: attention.pooled,
     attention_shapes.WeightlessShape: attention.weightless,
     recurrent_shapes.ScanShape: recurrent.scan,
-    recurrent_shapes.GridScanShape: recurrent.grid_scan,
     recurrent_shapes.GRUShape: recurrent.gru,
 }

@@ -63,18 +63,11 @@ class SumShape(Shape):
 
 @dataclass(frozen=True)
 class RepeatedShape(Shape):
-    """The same over and over, each time with weights of its own."""
+    """The same over and over, or `beside` itself and so no deeper, each time with weights of its own."""
 
     shape: Shape
     times: Number
-
-
-@dataclass(frozen=True)
-class BesideShape(Shape):
-    """The same several times at once, each with weights of its own: as deep as one of them."""
-
-    shape: Shape
-    times: Number
+    beside: bool = False
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ from regard.course import FFN, AttentionResidual, DialogueGPT, PatchEmbed, Trans
 from regard.course.attention import AttentionHead, MultiHeadedAttention
 from regard.layers.attention_shapes import SoftmaxShape
 from regard.layers.shapes import (
-    BesideShape,
     ClassTokenShape,
     EmbeddingShape,
     ImageShape,
@@ -19,9 +18,9 @@ from regard.layers.shapes import (
     ModelShape,
     NormShape,
     PerRowShape,
+    RepeatedShape,
     Shape,
     TableShape,
-    TreeShape,
     WeightsShape,
     added,
     function,
@@ -29,55 +28,45 @@ from regard.layers.shapes import (
 )
 from regard.pattern import Causal, Full, Pattern
 
+COURSE = (
+    *(AttentionHead, MultiHeadedAttention, FFN, AttentionResidual, Transformer),
+    *(PatchEmbed, VisionTransformer, DialogueGPT),
+)
 
-def shape_of_course(m: nn.Module) -> Shape | None:  # noqa: PLR0911 - one case per module
+
+def shape_of_course(m: nn.Module) -> Shape | None:
     """The shape of a module of the course; None for any other."""
+    return _shape(m, Full()) if isinstance(m, COURSE) else None
+
+
+def _shape(m: nn.Module, pattern: Pattern) -> Shape:  # noqa: PLR0911 - one case per module
     match m:
         case AttentionHead():
-            return _head(m, Full())
+            projection = LinearShape(inputs=m.dim, outputs=m.n_hidden)
+            mix = SoftmaxShape(heads=1, kv_heads=1, head_width=m.n_hidden, pattern=pattern, cached=False)
+            return tree({"W_Q": projection, "W_K": projection, "W_V": projection, "mix": mix})
         case MultiHeadedAttention():
-            return _heads(m, Full())
+            count = len(m.heads)
+            heads = RepeatedShape(_shape(m.heads[0], pattern), count, beside=True)
+            return tree({f"heads ×{count}": heads, "W_O": _linear(m.W_O)})
         case FFN():
-            return _ffn(m)
+            up, down = (_linear(cast(nn.Linear, m[i])) for i in (1, 3))
+            gelu = function("gelu", up.outputs, kept=True)
+            return tree({"norm": NormShape(width=m.dim), "up": up, "gelu": gelu, "down": down})
         case AttentionResidual():
-            return _residual(m, Full())
+            attn, ffn, residual = _shape(m.attn, pattern), _shape(m.ffn, pattern), added(m.ffn.dim)
+            return tree({"attn": attn, "attn_residual": residual, "ffn": ffn, "ffn_residual": residual})
         case Transformer():
-            return _transformer(m, Full())
+            return tree({f"layers ×{len(m.layers)}": _shape(m.layers[0], pattern) * len(m.layers)})
         case PatchEmbed():
             return _of_image(m, _patches(m))
         case VisionTransformer():
             return _vision(m)
-        case DialogueGPT():
-            return _dialogue(m)
-    return None
+    return _dialogue(cast(DialogueGPT, m))
 
 
-def _head(m: AttentionHead, pattern: Pattern) -> TreeShape:
-    projection = LinearShape(inputs=m.dim, outputs=m.n_hidden)
-    mix = SoftmaxShape(heads=1, kv_heads=1, head_width=m.n_hidden, pattern=pattern, cached=False)
-    return tree({"W_Q": projection, "W_K": projection, "W_V": projection, "mix": mix})
-
-
-def _heads(m: MultiHeadedAttention, pattern: Pattern) -> TreeShape:
-    heads = BesideShape(_head(cast(AttentionHead, m.heads[0]), pattern), len(m.heads))
-    return tree({f"heads ×{len(m.heads)}": heads, "W_O": _linear(m.W_O)})
-
-
-def _ffn(m: FFN) -> TreeShape:
-    up, down = cast(nn.Linear, m[1]), cast(nn.Linear, m[3])
-    gelu = function("gelu", up.out_features, kept=True)
-    return tree({"norm": NormShape(width=m.dim), "up": _linear(up), "gelu": gelu, "down": _linear(down)})
-
-
-def _residual(m: AttentionResidual, pattern: Pattern) -> TreeShape:
-    residual = added(m.ffn.dim)
-    attn = _heads(m.attn, pattern)
-    return tree({"attn": attn, "attn_residual": residual, "ffn": _ffn(m.ffn), "ffn_residual": residual})
-
-
-def _transformer(m: Transformer, pattern: Pattern) -> TreeShape:
-    layer = _residual(cast(AttentionResidual, m.layers[0]), pattern)
-    return tree({f"layers ×{len(m.layers)}": layer * len(m.layers)})
+def _linear(m: nn.Linear) -> LinearShape:
+    return LinearShape(inputs=m.in_features, outputs=m.out_features, bias=m.bias is not None)
 
 
 def _patches(m: PatchEmbed) -> LinearShape:
@@ -96,7 +85,7 @@ def _vision(m: VisionTransformer) -> ImageShape:
     parts = {
         "patch_embed": _patches(m.patch_embed),
         "position": placed,
-        "transformer": ClassTokenShape(_transformer(m.transformer, Full())),
+        "transformer": ClassTokenShape(_shape(m.transformer, Full())),
         "norm": PerRowShape(NormShape(width=dim)),
         "head": PerRowShape(_linear(head)),
     }
@@ -109,12 +98,8 @@ def _dialogue(m: DialogueGPT) -> ModelShape:
     parts = {
         "tok_E": EmbeddingShape(vocab=m.tok_E.num_embeddings, width=dim),
         "pos_E": added(dim, kept=False) + TableShape(rows=m.max_N, width=dim, limit="max_N"),
-        "transformer": _transformer(m.transformer, Causal()),
+        "transformer": _shape(m.transformer, Causal()),
         "norm": NormShape(width=dim),
         "head": _linear(head),
     }
     return ModelShape(tree(parts), LossShape(classes=head.out_features))
-
-
-def _linear(m: nn.Linear) -> LinearShape:
-    return LinearShape(inputs=m.in_features, outputs=m.out_features, bias=m.bias is not None)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from regard.layers import RMSNorm, Rotary
+from regard.layers import PreNorm, RMSNorm, Rotary
 from regard.layers.attention_shapes import AttentionShape
-from regard.layers.block import block_shape
 from regard.layers.feedforward import FeedForwardShape
 from regard.layers.letters import Number
 from regard.layers.shapes import (
@@ -130,7 +129,7 @@ class DecoderShape(Shape):
         shared = TiedShape(inputs=self.width, outputs=self.vocab)
         parts = {
             "embed": EmbeddingShape(vocab=self.vocab, width=self.width),
-            f"blocks ×{self.depth}": block_shape(RMSNorm(), attention, feedforward) * self.depth,
+            f"blocks ×{self.depth}": PreNorm(norm=RMSNorm()).shape(attention, feedforward) * self.depth,
             "output_norm": NormShape(width=self.width, norm=RMSNorm()),
             "head (tied)" if self.tied else "head": shared if self.tied else own,
         }
