@@ -22,7 +22,6 @@ from regard.layers.shapes import (
     PerRowShape,
     RepeatedShape,
     Shape,
-    TiedShape,
     tree,
 )
 from regard.models import GPTConfig, GridRNNConfig, MLPConfig
@@ -46,7 +45,7 @@ class StrangerConfig:
             "embed": EmbeddingShape(vocab=self.vocab, width=self.width),
             "block": block,
             "norm": NormShape(width=self.width),
-            "head (tied)": TiedShape(inputs=self.width, outputs=self.vocab),
+            "head (tied)": LinearShape(inputs=self.width, outputs=self.vocab, bias=False, tied=True),
         }
         return ModelShape(tree(parts), LossShape(classes=self.vocab), writes=True)
 

@@ -6,19 +6,7 @@ from typing import TypedDict, cast
 
 from torch import nn
 
-from regard.layers import (
-    RNN,
-    Attention,
-    Block,
-    FeedForward,
-    GatedFeedForward,
-    GridRNN,
-    GridScan,
-    LayerNorm,
-    PatchEmbed,
-    RMSNorm,
-    SequenceScan,
-)
+from regard import layers
 from regard.layers.attention_shapes import AttentionShape
 from regard.layers.feedforward import FeedForwardShape
 from regard.layers.image_shapes import ConvolutionShape, PatchShape
@@ -33,24 +21,24 @@ from regard.sharing import LocallyConnected1d, LocallyConnected2d
 def shape_of_module(m: nn.Module) -> Shape | None:  # noqa: PLR0911, PLR0912 - one case per layer
     """The shape of a layer of this package, of the course or of torch; None where it has none."""
     match m:
-        case Block():
+        case layers.Block():
             return m.assembly.shape(_attention(m.attention))
-        case Attention():
+        case layers.Attention():
             return _attention(m)
-        case FeedForward():
+        case layers.FeedForward():
             return FeedForwardShape(width=m.up.in_features, hidden=m.up.out_features)
-        case GatedFeedForward():
+        case layers.GatedFeedForward():
             return FeedForwardShape(width=m.down.out_features, hidden=m.down.in_features, gated=True)
-        case PatchEmbed():
+        case layers.PatchEmbed():
             return PatchShape(channels=m.channels, width=len(m.bias), patch=m.patch)
-        case RNN():
+        case layers.RNN():
             return RNNShape(layers=len(m.layers), **_sizes(m.layers[0]))
-        case SequenceScan():
+        case layers.SequenceScan():
             return RNNShape(**_sizes(m))
-        case GridRNN():
+        case layers.GridRNN():
             scans = cast(nn.ModuleList, m.layers[0])
             return GridRNNShape(layers=len(m.layers), starts=len(scans), **_sizes(scans[0]))
-        case GridScan():
+        case layers.GridScan():
             return GridRNNShape(**_sizes(m))
         case LocallyConnected1d() | LocallyConnected2d():
             return _convolution(m, m.kernel, m.stride, m.padding, flat=isinstance(m, LocallyConnected1d))
@@ -59,9 +47,9 @@ def shape_of_module(m: nn.Module) -> Shape | None:  # noqa: PLR0911, PLR0912 - o
         case nn.Embedding():
             return EmbeddingShape(vocab=m.num_embeddings, width=m.embedding_dim)
         case nn.LayerNorm() if len(m.normalized_shape) == 1 and m.bias is not None:
-            return NormShape(width=m.normalized_shape[0], norm=LayerNorm())
+            return NormShape(width=m.normalized_shape[0], norm=layers.LayerNorm())
         case nn.RMSNorm() if len(m.normalized_shape) == 1 and m.elementwise_affine:
-            return NormShape(width=m.normalized_shape[0], norm=RMSNorm())
+            return NormShape(width=m.normalized_shape[0], norm=layers.RMSNorm())
         case nn.Conv1d() | nn.Conv2d() if m.groups == 1 and set(m.dilation) == {1}:
             if isinstance(m.padding, str):
                 return None
@@ -69,7 +57,7 @@ def shape_of_module(m: nn.Module) -> Shape | None:  # noqa: PLR0911, PLR0912 - o
     return shape_of_course(m)
 
 
-def _attention(m: Attention) -> AttentionShape:
+def _attention(m: layers.Attention) -> AttentionShape:
     return AttentionShape(
         width=m.out.out_features,
         heads=m.heads,
@@ -111,7 +99,7 @@ class _Sizes(TypedDict):
 
 
 def _sizes(scan: nn.Module) -> _Sizes:
-    assert isinstance(scan, SequenceScan | GridScan)
-    hidden, channels = (scan.W_x if isinstance(scan, SequenceScan) else scan.W_in).shape
+    assert isinstance(scan, layers.SequenceScan | layers.GridScan)
+    hidden, channels = (scan.W_x if isinstance(scan, layers.SequenceScan) else scan.W_in).shape
     name = activation_name(scan.activation) or "activation"
     return {"channels": channels, "hidden": hidden, "activation": name, "bias": scan.b is not None}

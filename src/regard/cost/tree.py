@@ -118,7 +118,6 @@ RULES: dict[type[Shape], Rule] = {
     shapes.ImageShape: _image,
     shapes.GridShape: _grid,
     shapes.LinearShape: dense.linear_layer,
-    shapes.TiedShape: dense.tied_layer,
     image_shapes.PatchShape: dense.patch_layer,
     image_shapes.ConvolutionShape: dense.convolution_layer,
     shapes.ElementwiseShape: elements.elementwise,

@@ -17,8 +17,20 @@ from regard.layers.shapes import Shape, TableShape, added
 Device = torch.device | None
 
 
+class _Added:
+    def build(self, length: int, width: int) -> Computed:
+        """A module without weights."""
+        assert isinstance(self, Natural | Scaled | Sinusoidal)
+        return Computed(self, width)
+
+
+class _InAttention:
+    def build(self, length: int, width: int) -> None:
+        """Nothing is added to the inputs."""
+
+
 @dataclass(frozen=True)
-class Natural:
+class Natural(_Added):
     """Counts 1, 2, 3 …: a column (T, 1), added to all components.
 
     >>> Natural().encode(3).tolist()
@@ -29,13 +41,9 @@ class Natural:
         """The column for positions start … start + length − 1 (counted from 0)."""
         return torch.arange(start + 1, start + length + 1, dtype=torch.float32, device=device)[:, None]
 
-    def build(self, length: int, width: int) -> Computed:
-        """A module without weights."""
-        return Computed(self, width)
-
 
 @dataclass(frozen=True)
-class Scaled:
+class Scaled(_Added):
     """Counts 1/longest, 2/longest …: a column (T, 1), added to all components.
 
     >>> Scaled(longest=4).encode(3).tolist()
@@ -51,13 +59,9 @@ class Scaled:
         """The column for positions start … start + length − 1 (counted from 0)."""
         return Natural().encode(length, width, start, device) / self.longest
 
-    def build(self, length: int, width: int) -> Computed:
-        """A module without weights."""
-        return Computed(self, width)
-
 
 @dataclass(frozen=True)
-class Sinusoidal:
+class Sinusoidal(_Added):
     """Waves of falling frequency from position 0: components 2i and 2i+1 are sin and cos of t / base^(2i/C).
 
     >>> Sinusoidal().encode(2, width=4)[0].tolist()
@@ -72,10 +76,6 @@ class Sinusoidal:
         waves = torch.stack([angles.sin(), angles.cos()], dim=-1)
         return waves.flatten(1)[:, :width].float()
 
-    def build(self, length: int, width: int) -> Computed:
-        """A module without weights."""
-        return Computed(self, width)
-
 
 @dataclass(frozen=True)
 class Learned:
@@ -87,7 +87,7 @@ class Learned:
 
 
 @dataclass(frozen=True)
-class Rotary:
+class Rotary(_InAttention):
     """Turns queries and keys by angles that grow with the position, so that scores know the distance alone.
 
     Component i turns together with component i + D/2 (half-split pairs).
@@ -108,12 +108,9 @@ class Rotary:
         a, b = x.chunk(2, dim=-1)
         return torch.cat([a * cos - b * sin, b * cos + a * sin], dim=-1)
 
-    def build(self, length: int, width: int) -> None:
-        """Nothing is added to the inputs."""
-
 
 @dataclass(frozen=True)
-class Alibi:
+class Alibi(_InAttention):
     """Scores fall with the distance, with one slope per head: a `DistanceBias`.
 
     >>> Alibi().bias(heads=2)
@@ -126,9 +123,6 @@ class Alibi:
         slopes = [2.0 ** (-8 * h / whole) for h in range(1, whole + 1)]
         between = [2.0 ** (-8 * h / (2 * whole)) for h in range(1, 2 * whole, 2)]
         return DistanceBias(tuple(slopes + between[: heads - whole]))
-
-    def build(self, length: int, width: int) -> None:
-        """Nothing is added to the inputs."""
 
 
 Position = Natural | Scaled | Sinusoidal | Learned | Rotary | Alibi
