@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
 import torch
 from torch import Tensor, nn
 
-from regard.layers.position import Computed, LearnedTable, Natural, Scaled
+from regard.layers.position import Computed, LearnedTable, Natural, Scaled, turning
 
 
 def encode_at(module: nn.Module, at: Tensor, width: int) -> Tensor:
@@ -33,17 +31,6 @@ def encode_at(module: nn.Module, at: Tensor, width: int) -> Tensor:
 def angles_at(at: Tensor, width: int, base: float) -> Tensor:
     """The angles (B, ⌈width/2⌉) of positions (B,), in float64 where the device has it."""
     return at[:, None] * turning(width, base, at.device)
-
-
-def turning(width: int, base: float, device: torch.device) -> Tensor:
-    """The frequencies (⌈width/2⌉,), in float64 where the device has it."""
-    return frequencies(width, base, device, torch.float32 if device.type == "mps" else torch.float64)
-
-
-def frequencies(width: int, base: float, device: torch.device, dtype: torch.dtype) -> Tensor:
-    """How fast each pair of components turns: base^(−2i/width)."""
-    i = torch.arange(0, width, 2, dtype=dtype, device=device)
-    return torch.exp(i * (-math.log(base) / width))
 
 
 def turn_at(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:

@@ -179,8 +179,13 @@ class LearnedTable(nn.Module):
 
 
 def _angles(length: int, width: int, start: int, base: float, device: Device) -> Tensor:
+    turns = turning(width, base, device)
+    return torch.arange(start, start + length, dtype=turns.dtype, device=device)[:, None] * turns
+
+
+def turning(width: int, base: float, device: Device) -> Tensor:
+    """How fast each pair of components turns (⌈width/2⌉,): base^(−2i/width)."""
     # At position 1e6 a float32 angle is off by 0.06 already; Apple's GPUs know nothing better.
     dtype = torch.float32 if device is not None and device.type == "mps" else torch.float64
-    t = torch.arange(start, start + length, dtype=dtype, device=device)
     i = torch.arange(0, width, 2, dtype=dtype, device=device)
-    return t[:, None] * torch.exp(i * (-math.log(base) / width))
+    return torch.exp(i * (-math.log(base) / width))

@@ -8,24 +8,9 @@ from torch import nn
 
 from regard.course import FFN, AttentionResidual, DialogueGPT, PatchEmbed, Transformer, VisionTransformer
 from regard.course.attention import AttentionHead, MultiHeadedAttention
+from regard.layers import shapes
 from regard.layers.attention_shapes import SoftmaxShape
-from regard.layers.shapes import (
-    ClassTokenShape,
-    EmbeddingShape,
-    ImageShape,
-    LinearShape,
-    LossShape,
-    ModelShape,
-    NormShape,
-    PerRowShape,
-    RepeatedShape,
-    Shape,
-    TableShape,
-    WeightsShape,
-    added,
-    function,
-    tree,
-)
+from regard.layers.shapes import LinearShape, Shape, added, function, tree
 from regard.pattern import Causal, Full, Pattern
 
 COURSE = (
@@ -47,12 +32,12 @@ def _shape(m: nn.Module, pattern: Pattern) -> Shape:  # noqa: PLR0911 - one case
             return tree({"W_Q": projection, "W_K": projection, "W_V": projection, "mix": mix})
         case MultiHeadedAttention():
             count = len(m.heads)
-            heads = RepeatedShape(_shape(m.heads[0], pattern), count, beside=True)
+            heads = shapes.RepeatedShape(_shape(m.heads[0], pattern), count, beside=True)
             return tree({f"heads ×{count}": heads, "W_O": _linear(m.W_O)})
         case FFN():
             up, down = (_linear(cast(nn.Linear, m[i])) for i in (1, 3))
             gelu = function("gelu", up.outputs, kept=True)
-            return tree({"norm": NormShape(width=m.dim), "up": up, "gelu": gelu, "down": down})
+            return tree({"norm": shapes.NormShape(width=m.dim), "up": up, "gelu": gelu, "down": down})
         case AttentionResidual():
             attn, ffn, residual = _shape(m.attn, pattern), _shape(m.ffn, pattern), added(m.ffn.dim)
             return tree({"attn": attn, "attn_residual": residual, "ffn": ffn, "ffn_residual": residual})
@@ -74,32 +59,32 @@ def _patches(m: PatchEmbed) -> LinearShape:
     return LinearShape(inputs=m.nin * m.conv.kernel_size[0] ** 2, outputs=m.conv.out_channels)
 
 
-def _of_image(m: PatchEmbed, shape: Shape) -> ImageShape:
+def _of_image(m: PatchEmbed, shape: Shape) -> shapes.ImageShape:
     side = m.conv.kernel_size[0]
-    return ImageShape(shape=shape, size=(m.img_size, m.img_size), patch=(side, side))
+    return shapes.ImageShape(shape=shape, size=(m.img_size, m.img_size), patch=(side, side))
 
 
-def _vision(m: VisionTransformer) -> ImageShape:
+def _vision(m: VisionTransformer) -> shapes.ImageShape:
     places, dim, head = m.patch_embed.num_patches, m.transformer.dim, cast(nn.Linear, m.head[1])
-    placed = added(dim, kept=False) + WeightsShape(count=(places + 1) * dim)
+    placed = added(dim, kept=False) + shapes.WeightsShape(count=(places + 1) * dim)
     parts = {
         "patch_embed": _patches(m.patch_embed),
         "position": placed,
-        "transformer": ClassTokenShape(_shape(m.transformer, Full())),
-        "norm": PerRowShape(NormShape(width=dim)),
-        "head": PerRowShape(_linear(head)),
+        "transformer": shapes.ClassTokenShape(_shape(m.transformer, Full())),
+        "norm": shapes.PerRowShape(shapes.NormShape(width=dim)),
+        "head": shapes.PerRowShape(_linear(head)),
     }
-    loss = PerRowShape(LossShape(classes=head.out_features))
-    return _of_image(m.patch_embed, ModelShape(tree(parts), loss))
+    loss = shapes.PerRowShape(shapes.LossShape(classes=head.out_features))
+    return _of_image(m.patch_embed, shapes.ModelShape(tree(parts), loss))
 
 
-def _dialogue(m: DialogueGPT) -> ModelShape:
+def _dialogue(m: DialogueGPT) -> shapes.ModelShape:
     dim, head = m.transformer.dim, cast(nn.Linear, m.head[1])
     parts = {
-        "tok_E": EmbeddingShape(vocab=m.tok_E.num_embeddings, width=dim),
-        "pos_E": added(dim, kept=False) + TableShape(rows=m.max_N, width=dim, limit="max_N"),
+        "tok_E": shapes.EmbeddingShape(vocab=m.tok_E.num_embeddings, width=dim),
+        "pos_E": added(dim, kept=False) + shapes.TableShape(rows=m.max_N, width=dim, limit="max_N"),
         "transformer": _shape(m.transformer, Causal()),
-        "norm": NormShape(width=dim),
+        "norm": shapes.NormShape(width=dim),
         "head": _linear(head),
     }
-    return ModelShape(tree(parts), LossShape(classes=head.out_features))
+    return shapes.ModelShape(tree(parts), shapes.LossShape(classes=head.out_features))

@@ -14,9 +14,10 @@ from regard.attention.linear_features import elu1
 from regard.layers.attention import Attention
 from regard.layers.block import Block
 from regard.layers.cache import LayerCache
-from regard.layers.decode_positions import encode_at, turn_at, turning
+from regard.layers.decode_positions import encode_at, turn_at
 from regard.layers.feedforward import FeedForward, GatedFeedForward
 from regard.layers.linear_mixer import Linear
+from regard.layers.position import turning
 from regard.layers.slots import Layout, attend_slots, layout_of, shows_all_held
 from regard.pattern import Pattern
 

@@ -119,10 +119,6 @@ def _sum(a: Arguments, out: Tensor) -> Cost:
     return Cost(adds=numbers(a["self"]) - numbers(out) if numbers(a["self"]) else 0)
 
 
-def _mean(a: Arguments, out: Tensor) -> Cost:
-    return _sum(a, out) + Cost(multiplies=numbers(out))
-
-
 def _cumsum(a: Arguments, out: Tensor) -> Cost:
     x, dim = a["self"], a["dim"]
     return Cost(adds=numbers(x) - (numbers(x) // x.shape[dim] if x.ndim and x.shape[dim] else 0))
@@ -172,14 +168,6 @@ def _geometry(a: Arguments, out: Tensor) -> tuple[int, int, int]:
 
 def _addcmul(a: Arguments, out: Tensor) -> Cost:
     return Cost(multiplies=numbers(out) * (1 + (a.get("value", 1) != 1)), adds=numbers(out))
-
-
-def _lerp(a: Arguments, out: Tensor) -> Cost:
-    return Cost(multiplies=numbers(out), adds=2 * numbers(out))
-
-
-def _index_add(a: Arguments, out: Tensor) -> Cost:
-    return Cost(adds=numbers(a["source"]))
 
 
 def _rnn_kernel(a: Arguments, out: Tensor) -> Cost:
@@ -239,7 +227,7 @@ RULES: dict[str, AtenRule] = {
     "mul": _times,
     "div": _times,
     "sum": _sum,
-    "mean": _mean,
+    "mean": lambda a, out: _sum(a, out) + Cost(multiplies=numbers(out)),
     "cumsum": _cumsum,
     "mm": _product("mm", "self", "mat2"),
     "bmm": _product("bmm", "self", "mat2"),
@@ -254,8 +242,8 @@ RULES: dict[str, AtenRule] = {
     "convolution_backward": _convolution_backward,
     "addcmul": _addcmul,
     "addcdiv": _addcmul,
-    "lerp": _lerp,
-    "index_add": _index_add,
+    "lerp": lambda a, out: Cost(multiplies=numbers(out), adds=2 * numbers(out)),
+    "index_add": lambda a, out: Cost(adds=numbers(a["source"])),
     "_cudnn_rnn": _rnn_kernel,
     "mkldnn_rnn_layer": _rnn_kernel,
 }
