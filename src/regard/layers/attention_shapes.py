@@ -13,7 +13,7 @@ from regard.pattern import Full, Pattern
 
 
 @dataclass(frozen=True, kw_only=True)
-class _HeadsShape(Shape):
+class _Heads:
     """What is projected into heads of queries, and as many or fewer of keys and values."""
 
     width: Number
@@ -30,7 +30,7 @@ class _HeadsShape(Shape):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AttentionShape(_HeadsShape):
+class AttentionShape(_Heads, Shape):
     """`regard.layers.Attention`: projections, any pattern, grouped heads, Rotary or Alibi.
 
     `head_norm` is an RMSNorm on each query and key head.
@@ -73,7 +73,7 @@ class AttentionShape(_HeadsShape):
 
 
 @dataclass(frozen=True, kw_only=True)
-class LinearAttentionShape(_HeadsShape):
+class LinearAttentionShape(_Heads, Shape):
     """Projections as in `AttentionShape`, but with `linear_attend` between them."""
 
     feature: str = "identity"

@@ -72,9 +72,7 @@ class Sinusoidal(_Added):
 
     def encode(self, length: int, width: int, start: int = 0, device: Device = None) -> Tensor:
         """The table (length, width) for positions start … start + length − 1."""
-        angles = _angles(length, width, start, self.base, device)  # T ⌈C/2⌉
-        waves = torch.stack([angles.sin(), angles.cos()], dim=-1)
-        return waves.flatten(1)[:, :width].float()
+        return _waves(torch.arange(start, start + length, device=device), width, self.base)
 
 
 @dataclass(frozen=True)
@@ -103,10 +101,8 @@ class Rotary(_InAttention):
         N, D = x.shape[-2:]
         if D % 2:
             raise ValueError(f"Rotary turns pairs, so the head width must be even, got {D}")
-        angles = _angles(N, D, start, self.base, x.device)  # N D/2
-        cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
-        a, b = x.chunk(2, dim=-1)
-        return torch.cat([a * cos - b * sin, b * cos + a * sin], dim=-1)
+        angles = angles_at(torch.arange(start, start + N, device=x.device), D, self.base)  # N D/2
+        return turned(x, angles.cos().to(x.dtype), angles.sin().to(x.dtype))
 
 
 @dataclass(frozen=True)
@@ -178,14 +174,43 @@ class LearnedTable(nn.Module):
         return interpolate(table, to, mode="bicubic", align_corners=False)[0].flatten(1).T
 
 
-def _angles(length: int, width: int, start: int, base: float, device: Device) -> Tensor:
-    turns = turning(width, base, device)
-    return torch.arange(start, start + length, dtype=turns.dtype, device=device)[:, None] * turns
+def encode_at(module: nn.Module, at: Tensor, width: int) -> Tensor:
+    """What a position module adds to tokens (B,C) that stand at `at` (B,): (B,C) or (B,1).
+
+    >>> module = Sinusoidal().build(8, 6)
+    >>> torch.equal(encode_at(module, torch.tensor([3]), 6), module(torch.zeros(1, 1, 6), start=3)[0])
+    True
+    """
+    if isinstance(module, LearnedTable):
+        return module.weight[at]
+    assert isinstance(module, Computed)
+    position = module.position
+    if isinstance(position, Natural):
+        return (at + 1).float()[:, None]
+    if isinstance(position, Scaled):
+        return (at + 1).float()[:, None] / position.longest
+    return _waves(at, width, position.base)
 
 
-def turning(width: int, base: float, device: Device) -> Tensor:
+def _waves(at: Tensor, width: int, base: float) -> Tensor:
+    angles = angles_at(at, width, base)  # T ⌈C/2⌉
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)[:, :width].float()
+
+
+def turned(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    """Turn (…, D) by angles whose cosines and sines are (…, D/2)."""
+    a, b = x.chunk(2, dim=-1)
+    return torch.cat([a * cos - b * sin, b * cos + a * sin], dim=-1)
+
+
+def angles_at(at: Tensor, width: int, base: float) -> Tensor:
+    """The angles (N, ⌈width/2⌉) of positions (N,)."""
+    return at[:, None] * turning(width, base, at.device)
+
+
+def turning(width: int, base: float, device: torch.device) -> Tensor:
     """How fast each pair of components turns (⌈width/2⌉,): base^(−2i/width)."""
     # At position 1e6 a float32 angle is off by 0.06 already; Apple's GPUs know nothing better.
-    dtype = torch.float32 if device is not None and device.type == "mps" else torch.float64
+    dtype = torch.float32 if device.type == "mps" else torch.float64
     i = torch.arange(0, width, 2, dtype=dtype, device=device)
     return torch.exp(i * (-math.log(base) / width))

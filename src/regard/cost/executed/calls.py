@@ -31,7 +31,7 @@ from regard.cost.recurrent import activated, gru_gradient, gru_steps, steps, ste
 from regard.cost.result import Cost
 from regard.cost.setting import Setting
 from regard.course.attention import AttentionHead, may_attend
-from regard.layers import decode_positions, position
+from regard.layers import position
 from regard.layers.attention import attend_slots
 from regard.models.decode import linear_step
 from regard.pattern import Blocks, Causal, Full, Pattern, Strided, Windowed, parse
@@ -224,8 +224,7 @@ def code_rules() -> dict[CodeType, tuple[str, Rule]]:
         nn.GRU.forward.__code__: ("GRU", _gru),
         AttentionHead.forward.__code__: ("AttentionHead", _course_head),
         DistanceBias.dense.__code__: ("positions", _constant),
-        position._angles.__code__: ("positions", _constant),
-        decode_positions.angles_at.__code__: ("positions", _constant),
+        position.angles_at.__code__: ("positions", _constant),
         attend_slots.__code__: ("attend_slots", _attend_slots),
         linear_step.__code__: ("linear_step", _linear_step),
     }
