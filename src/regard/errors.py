@@ -59,13 +59,17 @@ def check_shape(name: str, x: Any, *shape: int | str) -> None:
         raise ValueError(f"{name} must have shape {rule}, got {tuple(x.shape)}")
 
 
-def did_you_mean(name: object, known: Iterable[str], otherwise: str = "", *, before: str = "; ") -> str:
+def did_you_mean(
+    name: object, known: Iterable[str], otherwise: str = "", *, before: str = "; ", least: float = 0.5
+) -> str:
     """A hint at the nearest known name with what comes `before` it; without a near one, at something else.
+
+    Near is one that is alike by `least`, of 1 for the same name.
 
     >>> did_you_mean("bach", ["batch", "steps"]), did_you_mean("x", ["batch"], "fields: batch", before=", ")
     ("; did you mean 'batch'?", ', fields: batch')
     """
-    near = get_close_matches(str(name), list(known), n=1, cutoff=0.5)
+    near = get_close_matches(str(name), list(known), n=1, cutoff=least)
     hint = f"did you mean {near[0]!r}?" if near else otherwise
     return f"{before}{hint}" if hint else ""
 
