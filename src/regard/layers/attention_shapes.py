@@ -20,7 +20,7 @@ class _Heads:
     heads: Number = 1
     kv_heads: Number | None = None
     head_width: Number | None = None
-    sizes: ClassVar = ("width", "heads", "kv_heads", "head_width")
+    sizes: ClassVar[tuple[str, ...]] = ("width", "heads", "kv_heads", "head_width")
 
     @property
     def filled(self) -> tuple[Number, Number, Number]:
