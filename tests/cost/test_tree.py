@@ -10,10 +10,8 @@ from regard import layers
 from regard.cost import AttentionShape, FeedForwardShape, executed, price
 from regard.cost.tree import RULES
 from regard.layers import PreNorm, attention_shapes, image_shapes, recurrent_shapes, shapes
-from regard.layers.block import block_shape
 from regard.layers.letters import check_size, is_letter, letter, size
 from regard.layers.shapes import (
-    BesideShape,
     EmbeddingShape,
     FrozenShape,
     HasShapes,
@@ -22,8 +20,8 @@ from regard.layers.shapes import (
     ModelShape,
     NormShape,
     PerRowShape,
+    RepeatedShape,
     Shape,
-    TiedShape,
     tree,
 )
 from regard.models import GPTConfig, GridRNNConfig, MLPConfig
@@ -42,12 +40,12 @@ class StrangerConfig:
 
     def shapes(self) -> ModelShape:
         attention = AttentionShape(width=self.width, heads=3, pattern=Causal())
-        block = block_shape(PreNorm().norm, attention, FeedForwardShape(width=self.width))
+        block = PreNorm().shape(attention, FeedForwardShape(width=self.width))
         parts = {
             "embed": EmbeddingShape(vocab=self.vocab, width=self.width),
             "block": block,
             "norm": NormShape(width=self.width),
-            "head (tied)": TiedShape(inputs=self.width, outputs=self.vocab),
+            "head (tied)": LinearShape(inputs=self.width, outputs=self.vocab, bias=False, tied=True),
         }
         return ModelShape(tree(parts), LossShape(classes=self.vocab), writes=True)
 
@@ -118,8 +116,8 @@ def test_the_knots_of_a_tree():
     assert price(PerRowShape(layer), tokens=3).flops * 3 == one.flops
     attention = AttentionShape(width=4)
     assert price(attention * 2, tokens=3).depth == 2
-    assert price(BesideShape(attention, 2), tokens=3).depth == 1
-    assert price(BesideShape(attention, 2), tokens=3).pairs == 18
+    assert price(RepeatedShape(attention, 2, beside=True), tokens=3).depth == 1
+    assert price(RepeatedShape(attention, 2, beside=True), tokens=3).pairs == 18
 
 
 def test_the_course_tree_adds_up():

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from regard.cost.result import Cost
 from regard.cost.setting import Setting, less_one
 from regard.layers.image_shapes import ConvolutionShape, PatchShape
 from regard.layers.letters import Number, divides, ratio
-from regard.layers.shapes import LinearShape, TiedShape
+from regard.layers.shapes import LinearShape
 from regard.sharing import output_size
 from regard.sharing.sizes import pair
 
@@ -60,16 +62,12 @@ def linear_gradient(rows: Number, inputs: Number, outputs: Number, bias: bool, n
 
 
 def linear_layer(shape: LinearShape, s: Setting) -> Cost:
-    """One product."""
-    return linear(s, s.rows, shape.inputs, shape.outputs, bias=shape.bias)
-
-
-def tied_layer(shape: TiedShape, s: Setting) -> Cost:
-    """A product with a matrix that is another layer's weight: it is read, not counted again."""
-    rows, inputs, outputs = s.rows, shape.inputs, shape.outputs
-    out = product(rows, inputs, outputs) + kept(s, rows * outputs)
-    out += Cost(moved_bytes=inputs * outputs * s.each)
-    return out + linear_gradient(rows, inputs, outputs, False, True) if s.training else out
+    """One product; a matrix that is another layer's weight is read, not counted again."""
+    out = linear(s, s.rows, shape.inputs, shape.outputs, bias=shape.bias)
+    if not shape.tied:
+        return out
+    read = shape.inputs * shape.outputs * s.each  # its gradient is written where it is counted
+    return replace(out, parameters=0, weight_bytes=0, moved_bytes=read)
 
 
 def patch_layer(shape: PatchShape, s: Setting) -> Cost:

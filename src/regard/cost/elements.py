@@ -5,22 +5,12 @@ from __future__ import annotations
 from regard.cost.dense import kept, weights
 from regard.cost.result import Cost
 from regard.cost.setting import Setting, less_one
+from regard.layers import shapes
 from regard.layers.letters import Number, is_letter
 from regard.layers.norms import RMSNorm
-from regard.layers.shapes import (
-    ElementwiseShape,
-    EmbeddingShape,
-    LossShape,
-    MeanShape,
-    MovedShape,
-    NormShape,
-    PatchTableShape,
-    TableShape,
-    WeightsShape,
-)
 
 
-def elementwise(shape: ElementwiseShape, s: Setting) -> Cost:
+def elementwise(shape: shapes.ElementwiseShape, s: Setting) -> Cost:
     """So much of each per token."""
     rows = s.batch * s.need_tokens()
 
@@ -32,21 +22,21 @@ def elementwise(shape: ElementwiseShape, s: Setting) -> Cost:
     return out + kept(s, all_of(shape.kept))
 
 
-def norm(shape: NormShape, s: Setting) -> Cost:
+def norm(shape: shapes.NormShape, s: Setting) -> Cost:
     """LayerNorm has a scale and a shift, RMSNorm a scale alone."""
     count = shape.width if isinstance(shape.norm, RMSNorm) else 2 * shape.width
     numbers = s.batch * s.need_tokens() * shape.width
     return weights(s, count) + Cost(other={"norm": numbers}) + kept(s, numbers)
 
 
-def embedding(shape: EmbeddingShape, s: Setting) -> Cost:
+def embedding(shape: shapes.EmbeddingShape, s: Setting) -> Cost:
     """A look-up: of the table only the ids must be read."""
     rows, count = s.batch * s.need_tokens(), shape.vocab * shape.width
     table = Cost(parameters=count, weight_bytes=count * s.each, moved_bytes=rows * 8)
     return table + Cost(other={"embedding": rows * shape.width}) + kept(s, rows * shape.width)
 
 
-def table(shape: TableShape, s: Setting) -> Cost:
+def table(shape: shapes.TableShape, s: Setting) -> Cost:
     """The trained vectors; beyond the last of them a price is told with a notice, or refused."""
     n, rows = s.need_tokens(), shape.rows
     notices: tuple[str, ...] = ()
@@ -58,7 +48,7 @@ def table(shape: TableShape, s: Setting) -> Cost:
     return weights(s, rows * shape.width) + Cost(notices=notices)
 
 
-def patch_table(shape: PatchTableShape, s: Setting) -> Cost:
+def patch_table(shape: shapes.PatchTableShape, s: Setting) -> Cost:
     """Of a formula the table is as large as it must be."""
     places, width, more = s.need_tokens(), shape.width, 1 if shape.class_token else 0
     rows = places if is_letter(places) else shape.places
@@ -67,14 +57,14 @@ def patch_table(shape: PatchTableShape, s: Setting) -> Cost:
     return out + Cost(other={"interpolate": places * width}) if rows != places else out
 
 
-def weights_alone(shape: WeightsShape, s: Setting) -> Cost:
+def weights_alone(shape: shapes.WeightsShape, s: Setting) -> Cost:
     """Counted and held; those that nobody reads move nowhere."""
     if shape.read:
         return weights(s, shape.count)
     return Cost(parameters=shape.count, weight_bytes=shape.count * s.each)
 
 
-def mean(shape: MeanShape, s: Setting) -> Cost:
+def mean(shape: shapes.MeanShape, s: Setting) -> Cost:
     """The mean over the tokens that are no padding; without segments over all."""
     n, width = s.need_tokens(), shape.width
     out = Cost(adds=s.batch * less_one(n) * width, multiplies=s.batch * width)
@@ -84,11 +74,11 @@ def mean(shape: MeanShape, s: Setting) -> Cost:
     return out + Cost(multiplies=s.batch * n * width, adds=s.batch * (n - 1))
 
 
-def moved(shape: MovedShape, s: Setting) -> Cost:
+def moved(shape: shapes.MovedShape, s: Setting) -> Cost:
     """Bytes that come in or go out."""
     return Cost(moved_bytes=s.rows * shape.width * (s.each if shape.each is None else shape.each))
 
 
-def loss(shape: LossShape, s: Setting) -> Cost:
+def loss(shape: shapes.LossShape, s: Setting) -> Cost:
     """Cross-entropy: the logits' exponentials, and one mean."""
     return Cost(other={"loss": s.rows * shape.classes})

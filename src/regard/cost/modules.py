@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TypedDict, cast
+
 from torch import nn
 
-from regard.layers import (
-    RNN,
-    Attention,
-    FeedForward,
-    GatedFeedForward,
-    GridRNNStack,
-    GridScan,
-    LayerNorm,
-    PatchProjection,
-    RMSNorm,
-    SequenceScan,
-    TransformerBlock,
-)
+from regard import layers
 from regard.layers.attention_shapes import AttentionShape
-from regard.layers.block import block_shape
 from regard.layers.feedforward import FeedForwardShape
 from regard.layers.image_shapes import ConvolutionShape, PatchShape
 from regard.layers.position import Alibi
@@ -32,29 +21,25 @@ from regard.sharing import LocallyConnected1d, LocallyConnected2d
 def shape_of_module(m: nn.Module) -> Shape | None:  # noqa: PLR0911, PLR0912 - one case per layer
     """The shape of a layer of this package, of the course or of torch; None where it has none."""
     match m:
-        case TransformerBlock():
-            attention, feedforward = (
-                _attention(m.attention),
-                m.assembly.feedforward.shape(_width(m.attention)),
-            )
-            norms = m.assembly.norms_attention
-            return block_shape(m.assembly.norm, attention, feedforward, norms_attention=norms)
-        case Attention():
+        case layers.TransformerBlock():
+            return m.assembly.shape(_attention(m.attention))
+        case layers.Attention():
             return _attention(m)
-        case FeedForward():
+        case layers.FeedForward():
             return FeedForwardShape(width=m.up.in_features, hidden=m.up.out_features)
-        case GatedFeedForward():
+        case layers.GatedFeedForward():
             return FeedForwardShape(width=m.down.out_features, hidden=m.down.in_features, gated=True)
-        case PatchProjection():
+        case layers.PatchProjection():
             return PatchShape(channels=m.channels, width=len(m.bias), patch=m.patch)
-        case RNN():
-            return _sequence(m.layers[0], len(m.layers))  # type: ignore[arg-type]
-        case SequenceScan():
-            return _sequence(m, 1)
-        case GridRNNStack():
-            return _grid(m.layers[0][0], len(m.layers), len(m.layers[0]))  # type: ignore[index, arg-type]
-        case GridScan():
-            return _grid(m, 1, 1)
+        case layers.RNN():
+            return RNNShape(layers=len(m.layers), **_sizes(m.layers[0]))
+        case layers.SequenceScan():
+            return RNNShape(**_sizes(m))
+        case layers.GridRNNStack():
+            scans = cast(nn.ModuleList, m.layers[0])
+            return GridRNNShape(layers=len(m.layers), starts=len(scans), **_sizes(scans[0]))
+        case layers.GridScan():
+            return GridRNNShape(**_sizes(m))
         case LocallyConnected1d() | LocallyConnected2d():
             return _convolution(m, m.kernel, m.stride, m.padding, flat=isinstance(m, LocallyConnected1d))
         case nn.Linear():
@@ -62,9 +47,9 @@ def shape_of_module(m: nn.Module) -> Shape | None:  # noqa: PLR0911, PLR0912 - o
         case nn.Embedding():
             return EmbeddingShape(vocab=m.num_embeddings, width=m.embedding_dim)
         case nn.LayerNorm() if len(m.normalized_shape) == 1 and m.bias is not None:
-            return NormShape(width=m.normalized_shape[0], norm=LayerNorm())
+            return NormShape(width=m.normalized_shape[0], norm=layers.LayerNorm())
         case nn.RMSNorm() if len(m.normalized_shape) == 1 and m.elementwise_affine:
-            return NormShape(width=m.normalized_shape[0], norm=RMSNorm())
+            return NormShape(width=m.normalized_shape[0], norm=layers.RMSNorm())
         case nn.Conv1d() | nn.Conv2d() if m.groups == 1 and set(m.dilation) == {1}:
             if isinstance(m.padding, str):
                 return None
@@ -72,13 +57,9 @@ def shape_of_module(m: nn.Module) -> Shape | None:  # noqa: PLR0911, PLR0912 - o
     return shape_of_course(m)
 
 
-def _width(m: Attention) -> int:
-    return m.out.out_features
-
-
-def _attention(m: Attention) -> AttentionShape:
+def _attention(m: layers.Attention) -> AttentionShape:
     return AttentionShape(
-        width=_width(m),
+        width=m.out.out_features,
         heads=m.heads,
         kv_heads=m.kv_heads,
         head_width=m.head_width,
@@ -110,15 +91,15 @@ def _convolution(
     )
 
 
-def _sequence(scan: SequenceScan, layers: int) -> RNNShape:
-    hidden, channels = scan.W_x.shape
-    name, bias = activation_name(scan.activation) or "activation", scan.b is not None
-    return RNNShape(channels=channels, hidden=hidden, layers=layers, activation=name, bias=bias)
+class _Sizes(TypedDict):
+    channels: int
+    hidden: int
+    activation: str
+    bias: bool
 
 
-def _grid(scan: GridScan, layers: int, starts: int) -> GridRNNShape:
-    hidden, channels = scan.W_in.shape
-    name, bias = activation_name(scan.activation) or "activation", scan.b is not None
-    return GridRNNShape(
-        channels=channels, hidden=hidden, layers=layers, starts=starts, activation=name, bias=bias
-    )
+def _sizes(scan: nn.Module) -> _Sizes:
+    assert isinstance(scan, layers.SequenceScan | layers.GridScan)
+    hidden, channels = (scan.W_x if isinstance(scan, layers.SequenceScan) else scan.W_in).shape
+    name = activation_name(scan.activation) or "activation"
+    return {"channels": channels, "hidden": hidden, "activation": name, "bias": scan.b is not None}

@@ -6,7 +6,7 @@ from regard.cost.dense import kept, linear_gradient, product, weights
 from regard.cost.result import Cost
 from regard.cost.setting import Setting, less_one
 from regard.layers.letters import Number
-from regard.layers.recurrent_shapes import GridScanShape, GRUShape, ScanShape
+from regard.layers.recurrent_shapes import GRUShape, ScanShape
 
 
 def steps(rows: Number, links: Number, inputs: Number, hidden: Number, bias: bool) -> Cost:
@@ -34,23 +34,19 @@ def steps_gradient(
 
 
 def scan(shape: ScanShape, s: Setting) -> Cost:
-    """One recurrence over T steps from no state."""
-    T, inputs, hidden, bias = s.need_tokens(), shape.channels, shape.hidden, shape.bias
-    rows, links = s.batch * T, s.batch * less_one(T)
-    out = steps(rows, links, inputs, hidden, bias) + kept(s, rows * hidden) + Cost(depth=T)
-    out += activated(shape.activation, rows * hidden)
-    out += weights(s, hidden * inputs + hidden**2 + (hidden if bias else 0))
-    return out + steps_gradient(rows, (links,), inputs, hidden, bias, s.inputs_learn) if s.training else out
-
-
-def grid_scan(shape: GridScanShape, s: Setting) -> Cost:
-    """One recurrence over a grid: the first row and column have one neighbour less, the corner none."""
-    (rows, cols), inputs, hidden, bias = s.need_image(), shape.channels, shape.hidden, shape.bias
-    cells = s.batch * rows * cols
-    links = (s.batch * rows * less_one(cols), s.batch * less_one(rows) * cols)  # left, top
+    """One recurrence from no state; on a grid the first row and column have one neighbour less."""
+    inputs, hidden, bias = shape.channels, shape.hidden, shape.bias
+    links: tuple[Number, ...]  # of each recurrent weight
+    if shape.grid:
+        rows, cols = s.need_image()
+        cells, depth = s.batch * rows * cols, rows + cols - 1
+        links = (s.batch * rows * less_one(cols), s.batch * less_one(rows) * cols)  # left, top
+    else:
+        depth = s.need_tokens()
+        cells, links = s.batch * depth, (s.batch * less_one(depth),)
     out = steps(cells, sum(links), inputs, hidden, bias)
-    out += kept(s, cells * hidden) + Cost(depth=rows + cols - 1) + activated(shape.activation, cells * hidden)
-    out += weights(s, hidden * inputs + 2 * hidden**2 + (hidden if bias else 0))
+    out += kept(s, cells * hidden) + Cost(depth=depth) + activated(shape.activation, cells * hidden)
+    out += weights(s, hidden * inputs + len(links) * hidden**2 + (hidden if bias else 0))
     return out + steps_gradient(cells, links, inputs, hidden, bias, s.inputs_learn) if s.training else out
 
 

@@ -38,10 +38,6 @@ def _parts(parts: tuple[tuple[str, Shape], ...], s: Setting) -> list[tuple[str, 
     return out
 
 
-def _tree(shape: shapes.TreeShape, s: Setting) -> Cost:
-    return tree(_parts(shape.parts, s))
-
-
 def _sum(shape: shapes.SumShape, s: Setting) -> Cost:
     total = Cost()
     for term in shape.terms:
@@ -50,24 +46,8 @@ def _sum(shape: shapes.SumShape, s: Setting) -> Cost:
 
 
 def _repeated(shape: shapes.RepeatedShape, s: Setting) -> Cost:
-    return cost_of(shape.shape, s) * shape.times
-
-
-def _beside(shape: shapes.BesideShape, s: Setting) -> Cost:
     one = cost_of(shape.shape, s)
-    return replace(one * shape.times, depth=one.depth)
-
-
-def _per_row(shape: shapes.PerRowShape, s: Setting) -> Cost:
-    return cost_of(shape.shape, replace(s, tokens=1))
-
-
-def _class_token(shape: shapes.ClassTokenShape, s: Setting) -> Cost:
-    return cost_of(shape.shape, replace(s, tokens=s.need_tokens() + 1))
-
-
-def _frozen(shape: shapes.FrozenShape, s: Setting) -> Cost:
-    return cost_of(shape.shape, replace(s, training=False))
+    return replace(one * shape.times, depth=one.depth) if shape.beside else one * shape.times
 
 
 def _model(shape: shapes.ModelShape, s: Setting) -> Cost:
@@ -112,18 +92,16 @@ def _grid(shape: shapes.GridShape, s: Setting) -> Cost:
 
 
 RULES: dict[type[Shape], Rule] = {
-    shapes.TreeShape: _tree,
+    shapes.TreeShape: lambda shape, s: tree(_parts(shape.parts, s)),
     shapes.SumShape: _sum,
     shapes.RepeatedShape: _repeated,
-    shapes.BesideShape: _beside,
-    shapes.PerRowShape: _per_row,
-    shapes.ClassTokenShape: _class_token,
-    shapes.FrozenShape: _frozen,
+    shapes.PerRowShape: lambda shape, s: cost_of(shape.shape, replace(s, tokens=1)),
+    shapes.ClassTokenShape: lambda shape, s: cost_of(shape.shape, replace(s, tokens=s.need_tokens() + 1)),
+    shapes.FrozenShape: lambda shape, s: cost_of(shape.shape, replace(s, training=False)),
     shapes.ModelShape: _model,
     shapes.ImageShape: _image,
     shapes.GridShape: _grid,
     shapes.LinearShape: dense.linear_layer,
-    shapes.TiedShape: dense.tied_layer,
     image_shapes.PatchShape: dense.patch_layer,
     image_shapes.ConvolutionShape: dense.convolution_layer,
     shapes.ElementwiseShape: elements.elementwise,
@@ -140,6 +118,5 @@ RULES: dict[type[Shape], Rule] = {
     attention_shapes.PooledAttentionShape: attention.pooled,
     attention_shapes.WeightlessShape: attention.weightless,
     recurrent_shapes.ScanShape: recurrent.scan,
-    recurrent_shapes.GridScanShape: recurrent.grid_scan,
     recurrent_shapes.GRUShape: recurrent.gru,
 }

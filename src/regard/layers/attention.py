@@ -71,7 +71,7 @@ class Attention(nn.Module):
         if self.band is not None and qkv.is_cuda and segments is cache is None and short_qkv.fits(qkv):
             if trace is not None:
                 q, k, v = qkv.transpose(1, 2).split([H, G, G], dim=1)  # B H N D
-                _record(q, k, v, self.pattern, trace)
+                _record(q, CachedKeys(k, v, None), self.pattern, None, trace)
             return self.out(short_qkv.attend_qkv(qkv, H, self.band).flatten(2))
         q, k, v = qkv.transpose(1, 2).split([H, G, G], dim=1)  # B H N D
         if self.rotary is not None:
@@ -104,23 +104,15 @@ def _mix(
 ) -> Tensor:
     if seen.positions is not None:
         return _mix_slots(q, seen, pattern, bias, trace)
-    key, value, segments = seen.key, seen.value, seen.segments
     if trace is not None:
-        _record(q, key, value, pattern, trace, bias=bias, segments=segments)
-    return attend(q, key, value, pattern, bias=bias, segments=segments)
+        _record(q, seen, pattern, bias, trace)
+    return attend(q, seen.key, seen.value, pattern, bias=bias, segments=seen.segments)
 
 
 @torch.no_grad()
-def _record(
-    q: Tensor,
-    key: Tensor,
-    value: Tensor,
-    pattern: Pattern,
-    trace: Trace,
-    bias: DistanceBias | None = None,
-    segments: Tensor | None = None,
-) -> None:
+def _record(q: Tensor, seen: CachedKeys, pattern: Pattern, bias: DistanceBias | None, trace: Trace) -> None:
     """The weights by a run of its own: the output must not change because someone watches."""
+    key, value, segments = seen.key, seen.value, seen.segments
     given = attend(
         q, key, value, pattern, bias=bias, segments=segments, impl="reference", return_weights=True
     )

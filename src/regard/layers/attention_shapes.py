@@ -13,22 +13,34 @@ from regard.pattern import Full, Pattern
 
 
 @dataclass(frozen=True, kw_only=True)
-class AttentionShape(Shape):
-    """`regard.layers.Attention`: projections, any pattern, grouped heads, Rotary or Alibi.
-
-    `head_norm` is an RMSNorm on each query and key head.
-    """
+class _Heads:
+    """What is projected into heads of queries, and as many or fewer of keys and values."""
 
     width: Number
     heads: Number = 1
     kv_heads: Number | None = None
     head_width: Number | None = None
+    sizes: ClassVar[tuple[str, ...]] = ("width", "heads", "kv_heads", "head_width")
+
+    @property
+    def filled(self) -> tuple[Number, Number, Number]:
+        """(heads, kv_heads, head_width), unset sizes filled in as the layers do."""
+        whole = ratio(self.width, self.heads) if self.head_width is None else self.head_width
+        return self.heads, self.heads if self.kv_heads is None else self.kv_heads, whole
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttentionShape(_Heads, Shape):
+    """`regard.layers.Attention`: projections, any pattern, grouped heads, Rotary or Alibi.
+
+    `head_norm` is an RMSNorm on each query and key head.
+    """
+
     pattern: Pattern = Full()  # noqa: RUF009 - a frozen value
     position: Position | None = None
     qkv_bias: bool = True
     out_bias: bool = True
     head_norm: bool = False
-    sizes: ClassVar = ("width", "heads", "kv_heads", "head_width")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -40,7 +52,7 @@ class AttentionShape(Shape):
 
     def shapes(self) -> TreeShape:
         """Projections, turned or biased scores, weighted sums, and the way back."""
-        H, G, D = filled(self.width, self.heads, self.kv_heads, self.head_width)
+        H, G, D = self.filled
         both = (H + G) * D  # the queries and keys of a token
         head_norms = WeightsShape(count=2 * D) + function("norm", both, kept=True)
         rotary = ElementwiseShape(multiplies=2 * both, adds=both, kept=both)
@@ -61,27 +73,18 @@ class AttentionShape(Shape):
 
 
 @dataclass(frozen=True, kw_only=True)
-class LinearAttentionShape(Shape):
+class LinearAttentionShape(_Heads, Shape):
     """Projections as in `AttentionShape`, but with `linear_attend` between them."""
 
-    width: Number
-    heads: Number = 1
-    kv_heads: Number | None = None
-    head_width: Number | None = None
     feature: str = "identity"
-    sizes: ClassVar = ("width", "heads", "kv_heads", "head_width")
 
     def shapes(self) -> TreeShape:
         """Projections, running sums, and the way back."""
-        H, G, D = filled(self.width, self.heads, self.kv_heads, self.head_width)
+        H, G, D = self.filled
         featured = self.feature != "identity"
-        return tree(
-            {
-                "qkv": LinearShape(inputs=self.width, outputs=(H + 2 * G) * D),
-                "mix": LinearMixShape(heads=H, kv_heads=G, head_width=D, featured=featured),
-                "out": LinearShape(inputs=H * D, outputs=self.width),
-            }
-        )
+        qkv = LinearShape(inputs=self.width, outputs=(H + 2 * G) * D)
+        mix = LinearMixShape(heads=H, kv_heads=G, head_width=D, featured=featured)
+        return tree({"qkv": qkv, "mix": mix, "out": LinearShape(inputs=H * D, outputs=self.width)})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,11 +132,3 @@ class WeightlessShape(Shape):
     width: Number
     scale: float = 1.0
     sizes: ClassVar = ("width",)
-
-
-def filled(
-    width: Number, heads: Number, kv_heads: Number | None, head_width: Number | None
-) -> tuple[Number, Number, Number]:
-    """(heads, kv_heads, head_width), unset sizes filled in as the layers do."""
-    whole = ratio(width, heads) if head_width is None else head_width
-    return heads, heads if kv_heads is None else kv_heads, whole

@@ -22,8 +22,8 @@ Branch = Callable[[Tensor], Tensor]
 
 
 @dataclass(frozen=True)
-class PreNorm:
-    """x + attention(norm(x)), then x + feedforward(norm(x)); a last norm ends the model (GPT-2, ViT)."""
+class _Parts:
+    """What every assembly is made of, and where it has norms besides the one of the feed-forward."""
 
     norm: Norm = LayerNorm()  # noqa: RUF009 - a frozen value
     feedforward: FeedForwardPart = Gelu()  # noqa: RUF009 - a frozen value
@@ -32,19 +32,35 @@ class PreNorm:
     norms_attention: ClassVar[bool] = True
 
     def join(self, x: Tensor, branch: Branch, norm: nn.Module) -> Tensor:
-        """Add what a branch makes of the normed tokens."""
+        """Add what a branch makes of the normed tokens; a norm that is not there is the identity."""
         return x + branch(norm(x))
+
+    def shape(self, attention: AttentionShape, feedforward: Shape | None = None) -> TreeShape:
+        """The sizes of a block: attention and feed-forward, each with its norm and added to what came in."""
+        normed, residual = NormShape(width=attention.width, norm=self.norm), added(attention.width)
+        return tree(
+            {
+                "attention_norm": normed if self.norms_attention else None,
+                "attention": attention,
+                "attention_residual": residual,
+                "feedforward_norm": normed,
+                "feedforward": feedforward or self.feedforward.shape(attention.width),
+                "feedforward_residual": residual,
+            }
+        )
 
 
 @dataclass(frozen=True)
-class PostNorm:
+class PreNorm(_Parts):
+    """x + attention(norm(x)), then x + feedforward(norm(x)); a last norm ends the model (GPT-2, ViT)."""
+
+
+@dataclass(frozen=True)
+class PostNorm(_Parts):
     """norm(x + attention(x)), then norm(x + feedforward(x)); the inputs are normed first (BERT)."""
 
-    norm: Norm = LayerNorm()  # noqa: RUF009 - a frozen value
-    feedforward: FeedForwardPart = Gelu()  # noqa: RUF009 - a frozen value
     norms_input: ClassVar[bool] = True
     norms_output: ClassVar[bool] = False
-    norms_attention: ClassVar[bool] = True
 
     def join(self, x: Tensor, branch: Branch, norm: nn.Module) -> Tensor:
         """Add what a branch makes of the tokens, and norm the sum."""
@@ -52,38 +68,13 @@ class PostNorm:
 
 
 @dataclass(frozen=True)
-class CourseBlock:
+class CourseBlock(_Parts):
     """x + attention(x), then x + feedforward(norm(x)): no norm before attention; a last norm follows."""
 
-    norm: Norm = LayerNorm()  # noqa: RUF009 - a frozen value
-    feedforward: FeedForwardPart = Gelu()  # noqa: RUF009 - a frozen value
-    norms_input: ClassVar[bool] = False
-    norms_output: ClassVar[bool] = True
     norms_attention: ClassVar[bool] = False
-
-    def join(self, x: Tensor, branch: Branch, norm: nn.Module) -> Tensor:
-        """Add what a branch makes of the tokens; attention's norm is the identity."""
-        return x + branch(norm(x))
 
 
 Assembly = PreNorm | PostNorm | CourseBlock
-
-
-def block_shape(
-    norm: Norm, attention: AttentionShape, feedforward: Shape, *, norms_attention: bool = True
-) -> TreeShape:
-    """Attention and feed-forward, each with its norm and added to what came in."""
-    normed, residual = NormShape(width=attention.width, norm=norm), added(attention.width)
-    return tree(
-        {
-            "attention_norm": normed if norms_attention else None,
-            "attention": attention,
-            "attention_residual": residual,
-            "feedforward_norm": normed,
-            "feedforward": feedforward,
-            "feedforward_residual": residual,
-        }
-    )
 
 
 class TransformerBlock(nn.Module):
@@ -119,11 +110,8 @@ class TransformerBlock(nn.Module):
         def attention(x: Tensor) -> Tensor:
             return drop(self.attention(x, segments=segments, cache=cache, trace=inside), share, generator)
 
-        def feedforward(x: Tensor) -> Tensor:
-            return drop(self.feedforward(x), share, generator)
-
         x = self.assembly.join(x, attention, self.attention_norm)
-        x = self.assembly.join(x, feedforward, self.feedforward_norm)
+        x = self._feed(x, share, generator)
         if trace is not None:
             trace.record("output", x)
         return x
@@ -138,10 +126,13 @@ class TransformerBlock(nn.Module):
         def attention(x: Tensor) -> Tensor:
             return drop(self.attention.first_row(x), share, generator)
 
+        x = self.assembly.join(x, attention, self.attention_norm)[:, :1]
+        return self._feed(x, share, generator)
+
+    def _feed(self, x: Tensor, share: float, generator: torch.Generator | None) -> Tensor:
         def feedforward(x: Tensor) -> Tensor:
             return drop(self.feedforward(x), share, generator)
 
-        x = self.assembly.join(x, attention, self.attention_norm)[:, :1]
         return self.assembly.join(x, feedforward, self.feedforward_norm)
 
 

@@ -99,14 +99,9 @@ class LayerCache:
             if grows:
                 self.layout = layout_of(self.pattern, self._room(stop))
             S = self.layout.size
-            shapes = [
-                (*key.shape[:2], S, key.shape[3]),
-                (*value.shape[:2], S, value.shape[3]),
-                (len(key), S),
-            ]
             made = [
-                None if x is None else x.new_zeros(shape)
-                for x, shape in zip((key, value, segments), shapes, strict=True)
+                None if x is None else x.new_zeros(*x.shape[: x.ndim // 2], S, *x.shape[x.ndim // 2 + 1 :])
+                for x in (key, value, segments)
             ]
             for new, was in zip(made, old, strict=True):
                 if new is not None and was is not None:

@@ -22,6 +22,8 @@ from regard.pattern import Causal, Full, Pattern, parse
 INPUTS = "Tensor query, Tensor key, Tensor value, Tensor? segments, str pattern, float[] slopes"
 NAME = "regard::attention_by_text"
 
+_parse = lru_cache(maxsize=256)(parse)
+
 LIBRARY = Library("regard", "FRAGMENT")
 LIBRARY.define(f"attention_by_text({INPUTS}) -> (Tensor, Tensor)")  # the output, and what the kernels keep
 LIBRARY.define(
@@ -64,7 +66,8 @@ def _forward(
 ) -> tuple[Tensor, Tensor]:
     bias = DistanceBias(tuple(slopes)) if slopes else None
     if _kernels(query, value) and query.numel():
-        return triton_tiles.forward(*_arranged(query, key, value, segments, pattern, bias))
+        problem = check(query, key, value, _parse(pattern), None, bias, segments)
+        return triton_tiles.forward(*triton_tiles.arranged(problem))
     out = attend(query, key, value, _parse(pattern), bias=bias, segments=segments)
     return out.contiguous(), _kept(query, value)
 
@@ -83,24 +86,14 @@ def _backward(  # noqa: PLR0913, PLR0917 - the operation's own signature
 ) -> tuple[Tensor, Tensor, Tensor]:
     bias = DistanceBias(tuple(slopes)) if slopes else None
     if _kernels(query, value) and query.numel():
-        q, k, v, work, tilings = _arranged(query, key, value, segments, pattern, bias)
+        problem = check(query, key, value, _parse(pattern), None, bias, segments)
+        q, k, v, work, tilings = triton_tiles.arranged(problem)
         return triton_tiles.backward(grad, q, k, v, out, kept, work, tilings)
     with torch.enable_grad():
         q, k, v = (x.detach().requires_grad_() for x in (query, key, value))
         again = attend(q, k, v, _parse(pattern), bias=bias, segments=segments)
     q, k, v = torch.autograd.grad(again, (q, k, v), grad)
     return q.contiguous(), k.contiguous(), v.contiguous()
-
-
-def _arranged(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    segments: Tensor | None,
-    pattern: str,
-    bias: DistanceBias | None,
-) -> tuple[Tensor, Tensor, Tensor, triton_tiles.Work, triton_tiles.Tilings]:
-    return triton_tiles.arranged(check(query, key, value, _parse(pattern), None, bias, segments))
 
 
 @torch.library.register_fake(NAME, lib=LIBRARY)
@@ -142,8 +135,3 @@ def _gradient(ctx: _SavedInputs, grad: Tensor, _: Tensor | None) -> tuple[Tensor
 
 
 torch.library.register_autograd(NAME, _gradient, setup_context=_remember, lib=LIBRARY)
-
-
-@lru_cache(maxsize=256)
-def _parse(text: str) -> Pattern:
-    return parse(text)

@@ -24,8 +24,8 @@ def is_letter(value: object) -> bool:
     return type(value).__module__.partition(".")[0] == "sympy"
 
 
-def size(name: str, value: Number | str, least: int = 1) -> Number:
-    """A whole number of at least `least`, or a letter: its name or an expression.
+def size(name: str, value: Number | str) -> Number:
+    """A whole number of at least 1, or a letter: its name or an expression.
 
     >>> size("width", 8), size("width", "d")
     (8, d)
@@ -34,7 +34,7 @@ def size(name: str, value: Number | str, least: int = 1) -> Number:
         if not value.isidentifier():
             raise ValueError(f"{name} must be a whole number or a letter, got {name}={value!r}")
         return letter(value)
-    check_size(name, value, least)
+    check_size(name, value)
     return value
 
 

@@ -87,7 +87,8 @@ class LinearCache:
             out = linear_attend(q, k, v, causal=True, feature=FEATURE, segments=segments, check=False)
             assert isinstance(out, Tensor)
             return out
-        return torch.cat([self._step(*part) for part in zip(*_split(q, k, v), segments.T, strict=True)], 2)
+        each = (x.split(1, dim=2) for x in (q, k, v))
+        return torch.cat([self._step(*part) for part in zip(*each, segments.T, strict=True)], 2)
 
     def _step(self, q: Tensor, k: Tensor, v: Tensor, segment: Tensor) -> Tensor:
         """One position; a row that begins another segment forgets, and padding neither sees nor is seen."""
@@ -131,7 +132,3 @@ def linear_weights(q: Tensor, k: Tensor, segments: Tensor | None) -> Tensor:
     seen = visible(q.shape[2], q.shape[2], True, segments, q.device)
     scores = (q @ k.mT).masked_fill(~seen, 0.0)
     return scores / scores.sum(-1, keepdim=True).clamp(min=torch.finfo(scores.dtype).tiny)
-
-
-def _split(*tensors: Tensor) -> list[tuple[Tensor, ...]]:
-    return [x.split(1, dim=2) for x in tensors]

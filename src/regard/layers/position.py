@@ -17,8 +17,20 @@ from regard.layers.shapes import Shape, TableShape, added
 Device = torch.device | None
 
 
+class _Added:
+    def build(self, length: int, width: int) -> Computed:
+        """A module without weights."""
+        assert isinstance(self, Natural | Scaled | Sinusoidal)
+        return Computed(self, width)
+
+
+class _InAttention:
+    def build(self, length: int, width: int) -> None:
+        """Nothing is added to the inputs."""
+
+
 @dataclass(frozen=True)
-class Natural:
+class Natural(_Added):
     """Counts 1, 2, 3 …: a column (T, 1), added to all components.
 
     >>> Natural().encode(3).tolist()
@@ -29,13 +41,9 @@ class Natural:
         """The column for positions start … start + length − 1 (counted from 0)."""
         return torch.arange(start + 1, start + length + 1, dtype=torch.float32, device=device)[:, None]
 
-    def build(self, length: int, width: int) -> Computed:
-        """A module without weights."""
-        return Computed(self, width)
-
 
 @dataclass(frozen=True)
-class Scaled:
+class Scaled(_Added):
     """Counts 1/longest, 2/longest …: a column (T, 1), added to all components.
 
     >>> Scaled(longest=4).encode(3).tolist()
@@ -51,13 +59,9 @@ class Scaled:
         """The column for positions start … start + length − 1 (counted from 0)."""
         return Natural().encode(length, width, start, device) / self.longest
 
-    def build(self, length: int, width: int) -> Computed:
-        """A module without weights."""
-        return Computed(self, width)
-
 
 @dataclass(frozen=True)
-class Sinusoidal:
+class Sinusoidal(_Added):
     """Waves of falling frequency from position 0: components 2i and 2i+1 are sin and cos of t / base^(2i/C).
 
     >>> Sinusoidal().encode(2, width=4)[0].tolist()
@@ -68,13 +72,7 @@ class Sinusoidal:
 
     def encode(self, length: int, width: int, start: int = 0, device: Device = None) -> Tensor:
         """The table (length, width) for positions start … start + length − 1."""
-        angles = _angles(length, width, start, self.base, device)  # T ⌈C/2⌉
-        waves = torch.stack([angles.sin(), angles.cos()], dim=-1)
-        return waves.flatten(1)[:, :width].float()
-
-    def build(self, length: int, width: int) -> Computed:
-        """A module without weights."""
-        return Computed(self, width)
+        return _waves(torch.arange(start, start + length, device=device), width, self.base)
 
 
 @dataclass(frozen=True)
@@ -87,7 +85,7 @@ class Learned:
 
 
 @dataclass(frozen=True)
-class Rotary:
+class Rotary(_InAttention):
     """Turns queries and keys by angles that grow with the position, so that scores know the distance alone.
 
     Component i turns together with component i + D/2 (half-split pairs).
@@ -103,17 +101,12 @@ class Rotary:
         N, D = x.shape[-2:]
         if D % 2:
             raise ValueError(f"Rotary turns pairs, so the head width must be even, got {D}")
-        angles = _angles(N, D, start, self.base, x.device)  # N D/2
-        cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
-        a, b = x.chunk(2, dim=-1)
-        return torch.cat([a * cos - b * sin, b * cos + a * sin], dim=-1)
-
-    def build(self, length: int, width: int) -> None:
-        """Nothing is added to the inputs."""
+        angles = angles_at(torch.arange(start, start + N, device=x.device), D, self.base)  # N D/2
+        return turned(x, angles.cos().to(x.dtype), angles.sin().to(x.dtype))
 
 
 @dataclass(frozen=True)
-class Alibi:
+class Alibi(_InAttention):
     """Scores fall with the distance, with one slope per head: a `DistanceBias`.
 
     >>> Alibi().bias(heads=2)
@@ -126,9 +119,6 @@ class Alibi:
         slopes = [2.0 ** (-8 * h / whole) for h in range(1, whole + 1)]
         between = [2.0 ** (-8 * h / (2 * whole)) for h in range(1, 2 * whole, 2)]
         return DistanceBias(tuple(slopes + between[: heads - whole]))
-
-    def build(self, length: int, width: int) -> None:
-        """Nothing is added to the inputs."""
 
 
 Position = Natural | Scaled | Sinusoidal | Learned | Rotary | Alibi
@@ -184,9 +174,43 @@ class LearnedTable(nn.Module):
         return interpolate(table, to, mode="bicubic", align_corners=False)[0].flatten(1).T
 
 
-def _angles(length: int, width: int, start: int, base: float, device: Device) -> Tensor:
+def encode_at(module: nn.Module, at: Tensor, width: int) -> Tensor:
+    """What a position module adds to tokens (B,C) that stand at `at` (B,): (B,C) or (B,1).
+
+    >>> module = Sinusoidal().build(8, 6)
+    >>> torch.equal(encode_at(module, torch.tensor([3]), 6), module(torch.zeros(1, 1, 6), start=3)[0])
+    True
+    """
+    if isinstance(module, LearnedTable):
+        return module.weight[at]
+    assert isinstance(module, Computed)
+    position = module.position
+    if isinstance(position, Natural):
+        return (at + 1).float()[:, None]
+    if isinstance(position, Scaled):
+        return (at + 1).float()[:, None] / position.longest
+    return _waves(at, width, position.base)
+
+
+def _waves(at: Tensor, width: int, base: float) -> Tensor:
+    angles = angles_at(at, width, base)  # T ⌈C/2⌉
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)[:, :width].float()
+
+
+def turned(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    """Turn (…, D) by angles whose cosines and sines are (…, D/2)."""
+    a, b = x.chunk(2, dim=-1)
+    return torch.cat([a * cos - b * sin, b * cos + a * sin], dim=-1)
+
+
+def angles_at(at: Tensor, width: int, base: float) -> Tensor:
+    """The angles (N, ⌈width/2⌉) of positions (N,)."""
+    return at[:, None] * turning(width, base, at.device)
+
+
+def turning(width: int, base: float, device: torch.device) -> Tensor:
+    """How fast each pair of components turns (⌈width/2⌉,): base^(−2i/width)."""
     # At position 1e6 a float32 angle is off by 0.06 already; Apple's GPUs know nothing better.
-    dtype = torch.float32 if device is not None and device.type == "mps" else torch.float64
-    t = torch.arange(start, start + length, dtype=dtype, device=device)
+    dtype = torch.float32 if device.type == "mps" else torch.float64
     i = torch.arange(0, width, 2, dtype=dtype, device=device)
-    return t[:, None] * torch.exp(i * (-math.log(base) / width))
+    return torch.exp(i * (-math.log(base) / width))

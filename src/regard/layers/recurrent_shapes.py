@@ -6,27 +6,18 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from regard.layers.letters import Number, is_letter
-from regard.layers.shapes import BesideShape, Shape, TreeShape, tree
+from regard.layers.shapes import RepeatedShape, Shape, TreeShape, tree
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScanShape(Shape):
-    """One recurrence along the tokens."""
+    """One recurrence along the tokens, or over a grid from one corner."""
 
     channels: Number
     hidden: Number
     activation: str
     bias: bool
-
-
-@dataclass(frozen=True, kw_only=True)
-class GridScanShape(Shape):
-    """One recurrence over a grid, from one corner."""
-
-    channels: Number
-    hidden: Number
-    activation: str
-    bias: bool
+    grid: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,18 +66,21 @@ class GridRNNShape(Shape):
         """The first layer, and those that read the states of all corners."""
 
         def layer(channels: Number) -> Shape:
-            scan = GridScanShape(
-                channels=channels, hidden=self.hidden, activation=self.activation, bias=self.bias
+            scan = ScanShape(
+                channels=channels, hidden=self.hidden, activation=self.activation, bias=self.bias, grid=True
             )
-            return BesideShape(scan, self.starts)
+            return RepeatedShape(scan, self.starts, beside=True)
 
         return tree(stacked("scans", layer(self.channels), layer(self.hidden * self.starts), self.layers))
 
 
 def gru_reader(channels: Number, hidden: Number, *, layers: Number, sides: int) -> dict[str, Shape]:
     """Stacked GRUs, both directions at once."""
-    first, rest = (GRUShape(channels=inputs, hidden=hidden) for inputs in (channels, hidden * sides))
-    return stacked("reader", BesideShape(first, sides), BesideShape(rest, sides), layers)
+    first, rest = (
+        RepeatedShape(GRUShape(channels=inputs, hidden=hidden), sides, beside=True)
+        for inputs in (channels, hidden * sides)
+    )
+    return stacked("reader", first, rest, layers)
 
 
 def stacked(name: str, first: Shape, rest: Shape, layers: Number) -> dict[str, Shape]:

@@ -63,18 +63,11 @@ class SumShape(Shape):
 
 @dataclass(frozen=True)
 class RepeatedShape(Shape):
-    """The same over and over, each time with weights of its own."""
+    """The same over and over, or `beside` itself and so no deeper, each time with weights of its own."""
 
     shape: Shape
     times: Number
-
-
-@dataclass(frozen=True)
-class BesideShape(Shape):
-    """The same several times at once, each with weights of its own: as deep as one of them."""
-
-    shape: Shape
-    times: Number
+    beside: bool = False
 
 
 @dataclass(frozen=True)
@@ -141,20 +134,16 @@ def classifier(parts: Mapping[str, Shape | None], width: Number, classes: Number
 
 @dataclass(frozen=True, kw_only=True)
 class LinearShape(Shape):
-    """A Linear on every token, or on every row of the batch where no tokens are given."""
+    """A Linear on every token, or on every row of the batch where no tokens are given.
+
+    The matrix of a `tied` one is another layer's weight.
+    """
 
     inputs: Number
     outputs: Number
     bias: bool = True
+    tied: bool = False
     sizes: ClassVar = ("inputs", "outputs")
-
-
-@dataclass(frozen=True, kw_only=True)
-class TiedShape(Shape):
-    """A product with a matrix that is another layer's weight."""
-
-    inputs: Number
-    outputs: Number
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from regard.layers import Trace, drop
 from regard.layers.shapes import FrozenShape, ModelShape, WeightsShape, tree
 from regard.models.encoder import Encoder, EncoderConfig
-from regard.models.gru_reader import GRUReader, WithReader, fill
+from regard.models.gru_reader import WithReader, fill
 from regard.models.trunk import check_part
 
 
@@ -93,13 +93,7 @@ class BERTGRUSentiment(nn.Module):
         self.config, self.dropout = config, config.dropout
         device = torch.get_default_device()
         with torch.device("meta"):
-            self.rnn = GRUReader(
-                config.bert.width,
-                config.hidden,
-                layers=config.layers,
-                bidirectional=config.bidirectional,
-                dropout=config.dropout,
-            )
+            self.rnn = config.reader(config.bert.width)
             self.out = nn.Linear(self.rnn.width, config.classes)
         fill(self, device, generator)
         self.bert = encoder.requires_grad_(False)

@@ -14,9 +14,9 @@ from regard.attention.linear_features import elu1
 from regard.layers.attention import Attention
 from regard.layers.block import TransformerBlock
 from regard.layers.cache import LayerCache
-from regard.layers.decode_positions import encode_at, turn_at, turning
 from regard.layers.feedforward import FeedForward, GatedFeedForward
 from regard.layers.linear_mixer import LinearAttention
+from regard.layers.position import encode_at, turned, turning
 from regard.layers.slots import Layout, attend_slots, layout_of, shows_all_held
 from regard.pattern import Pattern
 
@@ -188,7 +188,7 @@ class Decoder:
         rotary = self.blocks[0].attention.rotary if self.blocks else None
         if rotary is None:
             return None
-        angles = self.at[:, None] * self.turning
+        angles = self.at[:, None, None] * self.turning  # B 1 D/2
         return angles.cos().to(self.dtype), angles.sin().to(self.dtype)
 
     def _look(self, place: PatternSlots) -> None:
@@ -242,7 +242,7 @@ class Decoder:
         qkv = self._product(attention.qkv, x).view(self.batch, H + 2 * G, -1)
         qk, v = qkv[:, : H + G], qkv[:, H + G :]
         if turn is not None:
-            qk = turn_at(qk, *turn)
+            qk = turned(qk, *turn)
         q, k = qk[:, :H], qk[:, H:]
         if isinstance(attention.pattern, LinearAttention):
             out = linear_step(q, k, v, past)

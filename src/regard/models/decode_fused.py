@@ -10,9 +10,9 @@ from torch import Tensor, nn
 from torch.nn.functional import gelu
 
 from regard.layers import Gelu, LayerNorm, Learned, Natural, PreNorm, Scaled, Sinusoidal
-from regard.layers.decode_positions import frequencies
 from regard.layers.feedforward import FeedForward
 from regard.layers.linear_mixer import LinearAttention
+from regard.layers.position import turning
 from regard.layers.slots import shows_all_held
 from regard.models.decode import Affine, Decoder, PatternSlots, bias_of
 from regard.pattern import Pattern
@@ -76,7 +76,6 @@ class FusedDecoder(Decoder):
         self.qkv, self.mixed, self.hidden = room((H + 2 * G) * D), room(H * D), room(hidden)
         self.logits = room(config.vocab_size, dtype=kind)
         self.cos, self.sin = room(D // 2, dtype=torch.float32), room(D // 2, dtype=torch.float32)
-        self.turns = self._turns()
         self.waves = self._waves()
         self.each, self.wide = _power(H // G), _power(D)
         self.slots = max(16, 4096 // (self.each * self.wide))
@@ -138,8 +137,8 @@ class FusedDecoder(Decoder):
         learned = isinstance(position, Learned)
         table = self.position.weight if learned and self.position is not None else self.x
         embed_kernel[(self.batch,)](
-            self.token, self.at, self.embed.weight, table, self.waves, self.x, self.cos, self.sin, self.turns,
-            self.config.width, self.head_width // 2, BLOCK=_power(self.config.width),
+            self.token, self.at, self.embed.weight, table, self.waves, self.x, self.cos, self.sin,
+            self.turning, self.config.width, self.head_width // 2, BLOCK=_power(self.config.width),
             HALF=_power(max(1, self.head_width // 2)), LEARNED=learned,
             WAVES=isinstance(position, Sinusoidal), COUNTS=isinstance(position, Natural | Scaled),
             ROTARY=self.blocks[0].attention.rotary is not None, **self.early,
@@ -204,15 +203,10 @@ class FusedDecoder(Decoder):
         most = max(1, place.layout.size // (2 * self.slots))
         return 1 << (int(min(wanted, most, 64)).bit_length() - 1)
 
-    def _turns(self) -> Tensor:
-        rotary = self.blocks[0].attention.rotary
-        base = 10_000.0 if rotary is None else rotary.base
-        return frequencies(self.head_width, base, self.device, torch.float64)
-
     def _waves(self) -> Tensor:
         position = self.config.position
         if isinstance(position, Sinusoidal):
-            return frequencies(self.config.width, position.base, self.device, torch.float64)
+            return turning(self.config.width, position.base, self.device)
         one = 1.0 / position.longest if isinstance(position, Scaled) else 1.0
         return torch.tensor([one], dtype=torch.float64, device=self.device)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import torch
@@ -56,35 +55,20 @@ def no_graph(model: GPT) -> str | None:
     return None
 
 
-def run(
-    model: GPT,
-    prompts: Sequence[Tensor],
-    count: int,
-    *,
-    how: Sampling,
-    segments: Tensor | None,
-    generator: torch.Generator | None,
-    impl: str,
-) -> Iterator[Tensor]:
-    """Yield (B,) tokens up to `count` times; arguments are checked already."""
-    if count == 0:
+def run(request: Request, impl: str) -> Iterator[Tensor]:
+    """Yield (B,) tokens up to `count` times; what is asked is checked already."""
+    if request.count == 0:
         return iter(())
-    device = prompts[0].device
-    stops = torch.tensor(how.stop, dtype=torch.long, device=device)
-    # A graph that is recorded serves any stops, so they are no part of how it samples.
-    request = Request(model, prompts, count, replace(how, stop=()), stops, segments, generator)
-    return _in_own_dtype(_steps(request, impl), device.type)
-
-
-def _steps(request: Request, impl: str) -> Iterator[Tensor]:
     impl = choose(request.model, request.batch).impl if impl == "auto" else impl
     if impl == "plain":
-        return _plain(request)
-    if impl == "lean":
-        return _lean(request)
-    from regard.models.decode_graph import replay
+        steps = _plain(request)
+    elif impl == "lean":
+        steps = _lean(request)
+    else:
+        from regard.models.decode_graph import replay
 
-    return replay(request)
+        steps = replay(request)
+    return _in_own_dtype(steps, request.prompts[0].device.type)
 
 
 def _in_own_dtype(steps: Iterator[Tensor], device: str) -> Iterator[Tensor]:

@@ -4,33 +4,21 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import torch
 from torch import Tensor, nn
 
 from regard.errors import need
 from regard.files import check, write
-from regard.layers import (
-    Alibi,
-    CourseBlock,
-    Gelu,
-    LayerNorm,
-    Learned,
-    Natural,
-    PostNorm,
-    PreNorm,
-    RMSNorm,
-    Rotary,
-    Scaled,
-    Sinusoidal,
-    SwiGLU,
-)
+from regard.layers import Assembly, Position
+from regard.layers.feedforward import FeedForwardPart
+from regard.layers.norms import Norm
 from regard.models.bert_gru import BERTGRUConfig, BERTGRUSentiment
 from regard.models.completion import GridCompletion, GridCompletionConfig
 from regard.models.convnet import ConvNet, ConvNetConfig
 from regard.models.encoder import Encoder, EncoderConfig
-from regard.models.gpt import GPT, GPTConfig, Tied, Untied
+from regard.models.gpt import GPT, GPTConfig, Head
 from regard.models.grid import GridRNN, GridRNNConfig
 from regard.models.gru import GRUClassifier, GRUConfig
 from regard.models.mlp import MLP, MLPConfig
@@ -52,11 +40,9 @@ MODELS: dict[str, tuple[type, type[nn.Module]]] = {
 # What a config may hold; an Encoder's is part of another model's.
 PARTS: dict[str, type] = {
     kind.__name__: kind
-    for kind in (
-        *(PreNorm, PostNorm, CourseBlock, LayerNorm, RMSNorm, Gelu, SwiGLU, Tied, Untied),
-        *(Natural, Scaled, Sinusoidal, Learned, Rotary, Alibi, EncoderConfig),
-    )
-}
+    for union in (Assembly, Norm, FeedForwardPart, Head, Position)
+    for kind in get_args(union)
+} | {"EncoderConfig": EncoderConfig}
 
 
 def architecture(model: nn.Module) -> Json:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import TypedDict, cast
 
 import torch
@@ -29,77 +31,61 @@ def from_course(
     True
     """
     if isinstance(model, Transformer):
-        return _stack(model, pattern).train(model.training)
-    if pattern != Full():
+        build, weights = _stack(model, pattern), _blocks(model)
+    elif pattern != Full():
         raise ValueError(f"pattern is for a course Transformer alone, got {pattern=}")
-    if isinstance(model, VisionTransformer):
-        return _vit(model).train(model.training)
-    if isinstance(model, DialogueGPT):
-        return _gpt(model).train(model.training)
-    raise ValueError(
-        f"model must be a Transformer, VisionTransformer or DialogueGPT, got {type(model).__name__}"
-    )
-
-
-def _stack(model: Transformer, pattern: Pattern) -> Stack:
-    shape = _sizes(model)
-    with torch.device("meta"):
-        stack = Stack(
-            [pattern] * len(model.layers),
-            _block(model),
-            width=model.dim,
-            heads=shape["heads"],
-            head_width=shape["head_width"],
+    elif isinstance(model, VisionTransformer):
+        build = partial(ViT, _vit_config(model))
+        weights = {"class_token": model.cls_token, **_named("patches", model.patch_embed.conv)}
+        weights |= _weights(model)
+    elif isinstance(model, DialogueGPT):
+        build = partial(GPT, _gpt_config(model))
+        weights = {"embed.weight": model.tok_E.weight, **_weights(model)}
+    else:
+        raise ValueError(
+            f"model must be a Transformer, VisionTransformer or DialogueGPT, got {type(model).__name__}"
         )
-    place(stack, _blocks(model), "the course model")
-    return stack
+    with torch.device("meta"):
+        out = build()
+    place(out, weights, "the course model")
+    return out.train(model.training)
 
 
-def _gpt(model: DialogueGPT) -> GPT:
-    config = GPTConfig(
+def _stack(model: Transformer, pattern: Pattern) -> Callable[[], Stack | ViT | GPT]:
+    sizes = _sizes(model)
+    heads, wide = sizes["heads"], sizes["head_width"]
+    patterns = [pattern] * sizes["depth"]
+    return partial(Stack, patterns, sizes["block"], width=model.dim, heads=heads, head_width=wide)
+
+
+def _gpt_config(model: DialogueGPT) -> GPTConfig:
+    return GPTConfig(
         vocab=model.tok_E.num_embeddings,
         context=model.max_N,
-        block=_block(model.transformer),
         head=Untied(bias=True),
         **_sizes(model.transformer),
     )
-    norm, head = cast(nn.LayerNorm, model.head[0]), cast(nn.Linear, model.head[1])
-    weights = {
-        "embed.weight": model.tok_E.weight,
-        "position.weight": model.pos_E.weight,
-        **_named("output_norm", norm),
-        **_named("head", head),
-        **{f"blocks.{name}": weight for name, weight in _blocks(model.transformer).items()},
-    }
-    with torch.device("meta"):
-        out = GPT(config)
-    place(out, weights, "the course model")
-    return out
 
 
-def _vit(model: VisionTransformer) -> ViT:
-    norm, head = cast(nn.LayerNorm, model.head[0]), cast(nn.Linear, model.head[1])
-    conv = model.patch_embed.conv
-    config = ViTConfig(
-        image=model.patch_embed.img_size,
-        patch=cast(tuple[int, int], conv.kernel_size),
-        channels=model.patch_embed.nin,
-        classes=head.out_features,
-        block=_block(model.transformer),
+def _vit_config(model: VisionTransformer) -> ViTConfig:
+    patches = model.patch_embed
+    return ViTConfig(
+        image=patches.img_size,
+        patch=cast(tuple[int, int], patches.conv.kernel_size),
+        channels=patches.nin,
+        classes=cast(nn.Linear, model.head[1]).out_features,
         **_sizes(model.transformer),
     )
-    weights = {
-        "class_token": model.cls_token,
+
+
+def _weights(model: VisionTransformer | DialogueGPT) -> dict[str, Tensor]:
+    norm, head = model.head
+    return {
         "position.weight": model.pos_E.weight,
-        **_named("patches", conv),
         **_named("output_norm", norm),
         **_named("head", head),
         **{f"blocks.{name}": weight for name, weight in _blocks(model.transformer).items()},
     }
-    with torch.device("meta"):
-        out = ViT(config)
-    place(out, weights, "the course model")
-    return out
 
 
 def _layers(model: Transformer) -> list[AttentionResidual]:
@@ -111,21 +97,18 @@ class _Sizes(TypedDict):
     width: int
     heads: int
     head_width: int
+    block: CourseBlock
 
 
 def _sizes(model: Transformer) -> _Sizes:
-    heads = _layers(model)[0].attn.heads
+    first = _layers(model)[0]
     return {
         "depth": len(model.layers),
         "width": model.dim,
-        "heads": len(heads),
-        "head_width": cast(int, heads[0].n_hidden),
+        "heads": len(first.attn.heads),
+        "head_width": cast(int, first.attn.heads[0].n_hidden),
+        "block": CourseBlock(feedforward=Gelu(hidden=cast(nn.Linear, first.ffn[1]).out_features)),
     }
-
-
-def _block(model: Transformer) -> CourseBlock:
-    up = cast(nn.Linear, _layers(model)[0].ffn[1])
-    return CourseBlock(feedforward=Gelu(hidden=up.out_features))
 
 
 def _blocks(model: Transformer) -> dict[str, Tensor]:

@@ -13,18 +13,10 @@ from regard.attention import Choice
 from regard.layers import Assembly, Cache, Learned, Position, PreNorm, Trace
 from regard.layers.letters import check_size
 from regard.layers.position import position_shape
-from regard.layers.shapes import (
-    EmbeddingShape,
-    LinearShape,
-    LossShape,
-    ModelShape,
-    MovedShape,
-    Shape,
-    TiedShape,
-    tree,
-)
+from regard.layers.shapes import EmbeddingShape, LinearShape, LossShape, ModelShape, MovedShape, tree
 from regard.layers.stack import causal, check_pattern
 from regard.models.decode_loop import IMPLS, Prompts, check_prompts, choose, no_graph, run
+from regard.models.decode_store import Request
 from regard.models.sampling import Sampling, SamplingOptions
 from regard.models.trunk import Trunk, WithTrunk, WithVocab, check_part, check_tokens
 from regard.pattern import Causal, Pattern
@@ -86,15 +78,14 @@ class GPTConfig(WithVocab, WithTrunk):
     def shapes(self) -> ModelShape:
         """Embedding, positions, blocks, logits at every position."""
         vocab, width = self.vocab_size, self.width
-        head: dict[str, Shape] = {"head (tied)": TiedShape(inputs=width, outputs=vocab)}
-        if isinstance(self.head, Untied):
-            head = {"head": LinearShape(inputs=width, outputs=vocab, bias=self.head.bias)}
+        tied = isinstance(self.head, Tied)
+        bias = isinstance(self.head, Untied) and self.head.bias
         parts = {
             "embed": EmbeddingShape(vocab=vocab, width=width),
             "position": position_shape(self.position, self.context, width),
             **self.trunk.shapes(),
             "output_norm": self.trunk.norm if self.block.norms_output else None,
-            **head,
+            "head (tied)" if tied else "head": LinearShape(inputs=width, outputs=vocab, bias=bias, tied=tied),
             "output": MovedShape(width=vocab),
         }
         return ModelShape(tree(parts), LossShape(classes=vocab), writes=True)
@@ -183,15 +174,10 @@ class GPT(Trunk):
             raise ValueError(f"impl must be auto, {', '.join(IMPLS)}, got {impl=}")
         if impl == "graph" and (why := no_graph(self)) is not None:
             raise ValueError(f"impl='graph' cannot run: {why}")
-        return run(
-            self,
-            prompts,
-            max_new_tokens,
-            how=how,
-            segments=segments,
-            generator=generator,
-            impl=impl,
-        )
+        stops = torch.tensor(how.stop, dtype=torch.long, device=prompts[0].device)
+        # A graph that is recorded serves any stops, so they are no part of how it samples.
+        how = replace(how, stop=())
+        return run(Request(self, prompts, max_new_tokens, how, stops, segments, generator), impl)
 
     def generate(
         self,

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from regard.layers import drop
 from regard.layers.letters import check_size
 from regard.layers.shapes import EmbeddingShape, ModelShape
-from regard.models.gru_reader import GRUReader, WithReader, fill
+from regard.models.gru_reader import WithReader, fill
 from regard.models.trunk import WithVocab, check_tokens
 
 
@@ -59,13 +59,7 @@ class GRUClassifier(nn.Module):
         device = torch.get_default_device()
         with torch.device("meta"):
             self.embed = nn.Embedding(config.vocab_size, config.width)
-            self.reader = GRUReader(
-                config.width,
-                config.hidden,
-                layers=config.layers,
-                bidirectional=config.bidirectional,
-                dropout=config.dropout,
-            )
+            self.reader = config.reader(config.width)
             self.head = nn.Linear(self.reader.width, config.classes)
         fill(self, device, generator)
 

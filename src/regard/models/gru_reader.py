@@ -145,6 +145,11 @@ class WithReader:
         if not isinstance(self.bidirectional, bool):
             raise ValueError(f"bidirectional must be True or False, got bidirectional={self.bidirectional!r}")
 
+    def reader(self, inputs: int) -> GRUReader:
+        """The GRUs on tokens of so many numbers."""
+        both, dropout = self.bidirectional, self.dropout
+        return GRUReader(inputs, self.hidden, layers=self.layers, bidirectional=both, dropout=dropout)
+
     def read(self, parts: dict[str, Shape], inputs: Number) -> ModelShape:
         """Parts that give `inputs` numbers per token, the GRUs on them, a classifier of their last states."""
         sides = 2 if self.bidirectional else 1

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from regard.layers import RMSNorm, Rotary
+from regard.layers import PreNorm, RMSNorm, Rotary
 from regard.layers.attention_shapes import AttentionShape
-from regard.layers.block import block_shape
 from regard.layers.feedforward import FeedForwardShape
 from regard.layers.letters import Number
 from regard.layers.shapes import (
@@ -19,7 +18,6 @@ from regard.layers.shapes import (
     ModelShape,
     NormShape,
     Shape,
-    TiedShape,
     WeightsShape,
     added,
     classifier,
@@ -61,7 +59,7 @@ class BertShape(Shape):
             "norm": self.backbone.trunk.norm,
         }
         vocab = self.backbone.vocab_size
-        logits = TiedShape(inputs=width, outputs=vocab)
+        logits = LinearShape(inputs=width, outputs=vocab, bias=False, tied=True)
         bias = WeightsShape(count=vocab) + added(vocab, kept=False)
         return ModelShape(tree({**parts, "transform": tree(transform), "head (tied)": logits + bias}))
 
@@ -126,12 +124,11 @@ class DecoderShape(Shape):
         feedforward = FeedForwardShape(
             width=self.width, hidden=self.hidden, gated=True, bias=self.feedforward_bias
         )
-        own = LinearShape(inputs=self.width, outputs=self.vocab, bias=False)
-        shared = TiedShape(inputs=self.width, outputs=self.vocab)
+        head = LinearShape(inputs=self.width, outputs=self.vocab, bias=False, tied=self.tied)
         parts = {
             "embed": EmbeddingShape(vocab=self.vocab, width=self.width),
-            f"blocks ×{self.depth}": block_shape(RMSNorm(), attention, feedforward) * self.depth,
+            f"blocks ×{self.depth}": PreNorm(norm=RMSNorm()).shape(attention, feedforward) * self.depth,
             "output_norm": NormShape(width=self.width, norm=RMSNorm()),
-            "head (tied)" if self.tied else "head": shared if self.tied else own,
+            "head (tied)" if self.tied else "head": head,
         }
         return ModelShape(tree(parts), LossShape(classes=self.vocab), writes=True)

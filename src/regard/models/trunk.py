@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from regard.layers import Assembly, Cache, Position, Stack, Trace, cycle, drop, initialise
 from regard.layers.attention import check_heads
 from regard.layers.attention_shapes import AttentionShape
-from regard.layers.block import block_shape, check_dropout
+from regard.layers.block import check_dropout
 from regard.layers.letters import check_size, is_letter, ratio
 from regard.layers.shapes import NormShape, Shape, TreeShape
 from regard.layers.stack import check_pattern
@@ -93,9 +93,7 @@ class TrunkConfig:
             pattern=pattern,
             position=self.position,
         )
-        feedforward = self.block.feedforward.shape(self.width)
-        norms = self.block.norms_attention
-        return block_shape(self.block.norm, attention, feedforward, norms_attention=norms)
+        return self.block.shape(attention)
 
 
 class WithVocab:

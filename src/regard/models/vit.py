@@ -135,8 +135,8 @@ class ViT(Trunk):
         generator: torch.Generator | None = None,
     ) -> Tensor:
         """Map images to the tokens after the last norm (B,1+P,C), or (B,P,C) without a class token."""
-        x, _ = self._tokens(images, segments, trace, generator)
-        return self.output_norm(x)
+        x, segments = self._embedded(images, segments)
+        return self.output_norm(self.run(x, segments=segments, trace=trace, generator=generator))
 
     def forward(
         self,
@@ -150,27 +150,17 @@ class ViT(Trunk):
 
         `segments` (B,P) are 0 for real patches and −1 for padding.
         """
-        if torch.compiler.is_compiling() and trace is None and segments is None and self.reads_token_0:
-            x = self.blocks.first(
-                self.enter(self._embedded(images)[0], generator=generator), generator=generator
-            )
+        bare = torch.compiler.is_compiling() and trace is None and segments is None
+        x, segments = self._embedded(images, segments)
+        if bare and self.reads_token_0:
+            x = self.blocks.first(self.enter(x, generator=generator), generator=generator)
         else:
-            x, segments = self._tokens(images, segments, trace, generator)
-        # The class token alone is normed: the other tokens have served their purpose.
-        pooled = self.output_norm(x[:, 0]) if self.class_token is not None else None
-        if pooled is None:
+            x = self.run(x, segments=segments, trace=trace, generator=generator)
+        if self.class_token is not None:  # it alone is normed: the other tokens have served their purpose
+            pooled = self.output_norm(x[:, 0])
+        else:
             pooled = mean_pool(self.output_norm(x), segments)
         return pooled if self.head is None else self.head(pooled)
-
-    def _tokens(
-        self,
-        images: Tensor,
-        segments: Tensor | None,
-        trace: Trace | None,
-        generator: torch.Generator | None,
-    ) -> tuple[Tensor, Tensor | None]:
-        x, segments = self._embedded(images, segments)
-        return self.run(x, segments=segments, trace=trace, generator=generator), segments
 
     def _embedded(self, images: Tensor, segments: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
         grid = self.patches.grid(images)

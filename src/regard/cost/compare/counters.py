@@ -41,10 +41,6 @@ class Reading:
     ratio: float | None
     why: str
 
-    def as_dict(self) -> dict[str, object]:
-        """Every count by its name, as JSON can hold it."""
-        return asdict(self)
-
 
 @dataclass(frozen=True)
 class CounterComparison:
@@ -172,7 +168,8 @@ def _calflops(model: nn.Module, inputs: tuple[Tensor, ...]) -> Found:
 
 
 def _ptflops(model: nn.Module, inputs: tuple[Tensor, ...]) -> Found:
-    names = _argument_names(model)
+    code = type(model).forward.__code__
+    names = code.co_varnames[1 : code.co_argcount]
     macs, count = import_module("ptflops").get_model_complexity_info(
         model,
         (1,),
@@ -187,11 +184,6 @@ def _ptflops(model: nn.Module, inputs: tuple[Tensor, ...]) -> Found:
 def _thop(model: nn.Module, inputs: tuple[Tensor, ...]) -> Found:
     macs, count = import_module("thop").profile(model, inputs=inputs, verbose=False)
     return 2 * macs, count
-
-
-def _argument_names(model: nn.Module) -> list[str]:
-    code = type(model).forward.__code__
-    return list(code.co_varnames[1 : code.co_argcount])
 
 
 TOOLS: dict[str, tuple[str, Callable[[nn.Module, tuple[Tensor, ...]], Found]]] = {

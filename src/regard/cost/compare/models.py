@@ -7,6 +7,7 @@ from torch import nn
 
 from regard.cost.compare.counters import CounterComparison, compare
 from regard.models import GPT, ConvNet, ConvNetConfig, GPTConfig, GridRNN, GridRNNConfig, ViT, ViTConfig
+from regard.paper import tables
 from regard.pattern import Causal, Pattern, Windowed
 
 
@@ -47,19 +48,16 @@ def markdown(found: list[CounterComparison]) -> str:
         " The true value is `executed`, which equals `price`: multiplies and adds apart, k−1 adds for k"
         " terms, biases and residuals included, only the pairs that the pattern allows.",
     ]
+    head = ["tool", "flops", "of the true value", "parameters", "why"]
     for one in found:
-        lines += [
-            "",
-            f"## {one.model}",
-            "",
-            f"True: **{one.flops:,}** flops ({one.macs:,} MACs), {one.parameters:,} parameters.",
-            "",
-            "| tool | flops | of the true value | parameters | why |",
-            "|---|---:|---:|---:|---|",
+        true = f"True: **{one.flops:,}** flops ({one.macs:,} MACs), {one.parameters:,} parameters."
+        rows = [
+            [x.tool, _told(x.flops, ","), _told(x.ratio, ".4f"), _told(x.parameters, ","), x.why]
+            for x in one.readings
         ]
-        for reading in one.readings:
-            flops = "–" if reading.flops is None else f"{reading.flops:,}"
-            ratio = "–" if reading.ratio is None else f"{reading.ratio:.4f}"
-            held = "–" if reading.parameters is None else f"{reading.parameters:,}"
-            lines.append(f"| {reading.tool} | {flops} | {ratio} | {held} | {reading.why} |")
+        lines += ["", f"## {one.model}", "", true, "", tables.markdown(head, rows, right=(1, 2, 3))]
     return "\n".join(lines) + "\n"
+
+
+def _told(value: float | None, form: str) -> str:
+    return "–" if value is None else format(value, form)

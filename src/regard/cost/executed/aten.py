@@ -87,7 +87,7 @@ def count(name: str, arguments: Arguments, out: Tensor) -> Cost | None:  # noqa:
     if base in GRADIENTS:
         return Cost(other={"gradient": numbers(out)})
     if base.startswith("_scaled_dot_product_"):
-        return _fused_gradient(arguments) if base.endswith("_backward") else _fused(arguments)
+        return _fused(arguments, base.endswith("_backward"))
     return None
 
 
@@ -117,10 +117,6 @@ def _times(a: Arguments, out: Tensor) -> Cost:
 
 def _sum(a: Arguments, out: Tensor) -> Cost:
     return Cost(adds=numbers(a["self"]) - numbers(out) if numbers(a["self"]) else 0)
-
-
-def _mean(a: Arguments, out: Tensor) -> Cost:
-    return _sum(a, out) + Cost(multiplies=numbers(out))
 
 
 def _cumsum(a: Arguments, out: Tensor) -> Cost:
@@ -174,14 +170,6 @@ def _addcmul(a: Arguments, out: Tensor) -> Cost:
     return Cost(multiplies=numbers(out) * (1 + (a.get("value", 1) != 1)), adds=numbers(out))
 
 
-def _lerp(a: Arguments, out: Tensor) -> Cost:
-    return Cost(multiplies=numbers(out), adds=2 * numbers(out))
-
-
-def _index_add(a: Arguments, out: Tensor) -> Cost:
-    return Cost(adds=numbers(a["source"]))
-
-
 def _rnn_kernel(a: Arguments, out: Tensor) -> Cost:
     """torch's RNN, LSTM and GRU kernels: every weight matrix multiplies every step."""
     x = a["input"]
@@ -209,20 +197,14 @@ def sdpa_pairs(n: int, m: int, causal: bool, batch: int) -> PairCounts:
     return PairCounts(full * (full + 1) // 2 + max(0, n - m) * m, n if m else 0, full).times(batch)
 
 
-def _fused(a: Arguments) -> Cost:
-    q, k, v = a["query"], a["key"], a["value"]
-    B, H, N, D = q.shape
-    seen = sdpa_pairs(N, k.shape[2], bool(a.get("is_causal", False)), B)
+def _fused(a: Arguments, backward: bool) -> Cost:
+    (B, H, N, D), (G, M), E = a["query"].shape, a["key"].shape[1:3], a["value"].shape[3]
+    seen = sdpa_pairs(N, M, bool(a.get("is_causal", False)), B)
+    scale = scaled(a.get("scale"), D)
+    if backward:
+        return attention_gradient(seen, H, G, D, E, scaled=scale)
     bias = a.get("attn_bias", a.get("attn_mask"))
-    biased = bias is not None and bias.is_floating_point()
-    return attention(seen, H, D, v.shape[3], scaled=scaled(a.get("scale"), D), biased=biased)
-
-
-def _fused_gradient(a: Arguments) -> Cost:
-    q, k, v = a["query"], a["key"], a["value"]
-    B, H, N, D = q.shape
-    seen = sdpa_pairs(N, k.shape[2], bool(a.get("is_causal", False)), B)
-    return attention_gradient(seen, H, k.shape[1], D, v.shape[3], scaled=scaled(a.get("scale"), D))
+    return attention(seen, H, D, E, scaled=scale, biased=bias is not None and bias.is_floating_point())
 
 
 def scaled(scale: float | None, width: int) -> bool:
@@ -245,7 +227,7 @@ RULES: dict[str, AtenRule] = {
     "mul": _times,
     "div": _times,
     "sum": _sum,
-    "mean": _mean,
+    "mean": lambda a, out: _sum(a, out) + Cost(multiplies=numbers(out)),
     "cumsum": _cumsum,
     "mm": _product("mm", "self", "mat2"),
     "bmm": _product("bmm", "self", "mat2"),
@@ -260,8 +242,8 @@ RULES: dict[str, AtenRule] = {
     "convolution_backward": _convolution_backward,
     "addcmul": _addcmul,
     "addcdiv": _addcmul,
-    "lerp": _lerp,
-    "index_add": _index_add,
+    "lerp": lambda a, out: Cost(multiplies=numbers(out), adds=2 * numbers(out)),
+    "index_add": lambda a, out: Cost(adds=numbers(a["source"])),
     "_cudnn_rnn": _rnn_kernel,
     "mkldnn_rnn_layer": _rnn_kernel,
 }

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import CodeType
 
 import torch
@@ -31,7 +31,7 @@ from regard.cost.recurrent import activated, gru_gradient, gru_steps, steps, ste
 from regard.cost.result import Cost
 from regard.cost.setting import Setting
 from regard.course.attention import AttentionHead, may_attend
-from regard.layers import decode_positions, position
+from regard.layers import position
 from regard.layers.attention import attend_slots
 from regard.models.decode import linear_step
 from regard.pattern import Blocks, Causal, Full, Pattern, Strided, Windowed, parse
@@ -57,9 +57,16 @@ def _attend(a: Arguments) -> Called:
         seen = counted(pattern, N, M).times(B)
     else:  # a pattern placed on rows that a cache kept
         seen = masked(pattern.dense(N, M)).times(B)
-    scale = scaled(a["scale"], D)
-    forward = attention(seen, H, D, E, scaled=scale, biased=a["bias"] is not None)
-    return Called(forward, attention_gradient(seen, H, G, D, E, scaled=scale), B * H * N * M)
+    return _softmax(seen, (H, G, D, E), scaled(a["scale"], D), a["bias"] is not None, B * H * N * M)
+
+
+def _softmax(
+    seen: PairCounts, sizes: tuple[int, int, int, int], scaled: bool, biased: bool = False, dense: int = 0
+) -> Called:
+    """Attention with sizes (heads, groups, width, value width)."""
+    H, G, D, E = sizes
+    forward = attention(seen, H, D, E, scaled=scaled, biased=biased)
+    return Called(forward, attention_gradient(seen, H, G, D, E, scaled=scaled), dense)
 
 
 def _attend_slots(a: Arguments) -> Called:
@@ -67,9 +74,7 @@ def _attend_slots(a: Arguments) -> Called:
     q, k, v, allowed = a["q"], a["key"], a["value"], a["allowed"]
     (B, H, N, D), (G, M), E = q.shape, k.shape[1:3], v.shape[3]
     seen = PairCounts(N * M, N, M).times(B) if allowed is None else masked(allowed.expand(B, 1, N, M))
-    scale = scaled(None, D)
-    forward = attention(seen, H, D, E, scaled=scale, biased=a["bias"] is not None)
-    return Called(forward, attention_gradient(seen, H, G, D, E, scaled=scale), B * H * N * M)
+    return _softmax(seen, (H, G, D, E), scaled(None, D), a["bias"] is not None, B * H * N * M)
 
 
 def _linear_step(a: Arguments) -> Called:
@@ -150,10 +155,8 @@ def _sdpa(a: Arguments) -> Called:
     N, D = q.shape[-2:]
     H, G = (q.shape[-3], k.shape[-3]) if q.ndim > 2 else (1, 1)
     seen = sdpa_pairs(N, k.shape[-2], bool(a.get("is_causal", False)), q.shape[:-2].numel() // H)
-    scale = scaled(a.get("scale"), D)
-    biased = mask is not None and mask.is_floating_point()
-    forward = attention(seen, H, D, v.shape[-1], scaled=scale, biased=biased)
-    return Called(forward, attention_gradient(seen, H, G, D, v.shape[-1], scaled=scale), seen.pairs * H)
+    scale, biased = scaled(a.get("scale"), D), mask is not None and mask.is_floating_point()
+    return _softmax(seen, (H, G, D, v.shape[-1]), scale, biased, seen.pairs * H)
 
 
 def _flex(a: Arguments) -> Called:
@@ -162,18 +165,14 @@ def _flex(a: Arguments) -> Called:
 
     q, k, v, block_mask = a["query"], a["key"], a["value"], a["block_mask"]
     (B, H, N, D), (G, M), E = q.shape, k.shape[1:3], v.shape[3]
+    scale = scaled(a["scale"], D)
     if block_mask is None:
         seen = PairCounts(N * M, N, M).times(B)
-        forward = attention(seen, H, D, E, scaled=scaled(a["scale"], D), biased=False)
-        return Called(forward, attention_gradient(seen, H, G, D, E, scaled=True), B * H * N * M)
+        return _softmax(seen, (H, G, D, E), scale, dense=B * H * N * M)
     allowed = create_mask(block_mask.mask_mod, B, H, N, M, device=q.device)
-    whole = masked(allowed)  # over batch and heads
-    sizes = PairCounts(
-        whole.pairs, whole.queries, int(allowed.unflatten(1, (G, H // G)).any(2).any(-2).sum())
-    )
-    scale = scaled(a["scale"], D)
-    forward = attention(sizes, 1, D, E, scaled=scale, biased=False)
-    return Called(forward, attention_gradient(sizes, 1, 1, D, E, scaled=scale), B * H * N * M)
+    keys = int(allowed.unflatten(1, (G, H // G)).any(2).any(-2).sum())
+    seen = replace(masked(allowed), keys=keys)  # over batch and heads
+    return _softmax(seen, (1, 1, D, E), scale, dense=B * H * N * M)
 
 
 def _elements(kind: str) -> Callable[[Arguments], Called]:
@@ -207,9 +206,7 @@ def _attend_qkv(a: Arguments) -> Called:
         parts.append(Windowed(size=a["window"]) if a["causal"] else Blocks(size=a["window"]))
     pattern = parts[0] if parts else Causal() if a["causal"] else Full()
     pattern = pattern & parts[1] if len(parts) > 1 else pattern
-    seen, scale = counted(pattern, N, N).times(B), a["scale"] != 1
-    gradient = attention_gradient(seen, H, (every - H) // 2, D, D, scaled=scale)
-    return Called(attention(seen, H, D, D, scaled=scale, biased=False), gradient)
+    return _softmax(counted(pattern, N, N).times(B), (H, (every - H) // 2, D, D), a["scale"] != 1)
 
 
 # Our own operations as the dispatcher knows them; a name with _backward counts the gradient.
@@ -227,8 +224,7 @@ def code_rules() -> dict[CodeType, tuple[str, Rule]]:
         nn.GRU.forward.__code__: ("GRU", _gru),
         AttentionHead.forward.__code__: ("AttentionHead", _course_head),
         DistanceBias.dense.__code__: ("positions", _constant),
-        position._angles.__code__: ("positions", _constant),
-        decode_positions.angles_at.__code__: ("positions", _constant),
+        position.angles_at.__code__: ("positions", _constant),
         attend_slots.__code__: ("attend_slots", _attend_slots),
         linear_step.__code__: ("linear_step", _linear_step),
     }
