@@ -8,8 +8,6 @@ Score: perplexity 228.7, 235.4, 232.9 of the held-out dialogues (seeds 0 to 2)
 After each epoch 50 tokens are written, always the likeliest one, as the course's `generate` does.
 """
 
-from __future__ import annotations
-
 from regard.train import AdamW, Checks, Cosine, CourseGPT, Execution, Language, Recipe, Words
 
 
@@ -28,9 +26,7 @@ def recipe() -> Recipe:
         schedule=Cosine(warmup=0.05),
         batch=64,
         epochs=8,
-        execution=Execution(
-            compile="none",  # the course's loss looks at its mask, which no graph can wait for
-            tf32=True,
-        ),
+        # The course's loss looks at its mask, which no graph can wait for.
+        execution=Execution(compile="none", tf32=True),
         checks=Checks(ema=0.99, validate_every=102, read_every=50),
     )

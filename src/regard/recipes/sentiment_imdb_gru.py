@@ -6,8 +6,6 @@ Minutes: 0.8
 Score: 89.50 % of the test set (seed 0; validation 90.20 %)
 """
 
-from __future__ import annotations
-
 from regard.models import GRUConfig
 from regard.train import AdamW, BytePairs, Checks, ClassifyTexts, Cosine, Execution, Recipe
 
@@ -26,9 +24,7 @@ def recipe() -> Recipe:
         schedule=Cosine(warmup=0.05),
         batch=128,
         epochs=6,
-        execution=Execution(
-            compile="none",  # cuDNN's GRU is one call that no compiler looks into
-            tf32=True,
-        ),
+        # cuDNN's GRU is one call that no compiler looks into.
+        execution=Execution(compile="none", tf32=True),
         checks=Checks(ema=0.99, validate_every=176, read_every=50),
     )

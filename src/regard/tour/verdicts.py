@@ -10,7 +10,6 @@ from torch import Tensor
 
 from regard.cost import price
 from regard.data import Reviews, Texts, load
-from regard.data.batching import pad
 from regard.errors import need
 from regard.paper.pages import table
 from regard.paper.quantities import percent
@@ -20,6 +19,7 @@ from regard.tour.curves import curves_html
 from regard.tour.runs import TourRuns
 from regard.tour.stop import Bill, Stop
 from regard.train import Run
+from regard.train.runs.texts import TextRun
 from regard.train.tasks.rows import rows_of
 
 RECIPE = "verdicts-encoder"
@@ -85,17 +85,11 @@ def verdicts(runs: TourRuns) -> Stop:
     )
 
 
-@torch.no_grad()
 def read(run: Run, part: Texts) -> tuple[Tensor, int]:
     """The encoder's answers (N,), and the mean length of the texts in tokens."""
-    assert run.tokenizer is not None
-    rows = rows_of(run.tokenizer, part.texts, run.description["context"], run.description["keep"])
-    blank = 0 if run.tokenizer.pad is None else run.tokenizer.pad
-    found = []
-    for first in range(0, len(rows), 200):
-        tokens, segments = pad(rows[first : first + 200], blank)
-        found.append(run.model(tokens, segments=segments).argmax(1))
-    return torch.cat(found), round(sum(map(len, rows)) / len(rows))
+    assert isinstance(run, TextRun)
+    rows = rows_of(run.reader, part.texts, run.description["context"], run.description["keep"])
+    return run.logits(part.texts).argmax(1), round(sum(map(len, rows)) / len(rows))
 
 
 def bag(data: Reviews, longest: int) -> Tensor:

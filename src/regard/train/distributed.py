@@ -136,11 +136,6 @@ class Team:
         done = self.together(lambda: work() if self.leads else None)
         return self.gathered(done)[0]  # type: ignore[return-value]
 
-    def wait(self) -> None:
-        """Until all processes are here."""
-        if self.world > 1:
-            dist.barrier()
-
     def leave(self) -> None:
         """End the group."""
         if self.world > 1 and dist.is_initialized():

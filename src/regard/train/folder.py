@@ -9,7 +9,7 @@ from pathlib import Path
 
 from torch import nn
 
-from regard.files import SUMS, Sums, place, read_sums, remove, seal, sync, unfinished, write_json
+from regard.files import SUMS, Sums, placed, read_sums, seal, sync, write_json
 from regard.models import save
 from regard.models.files import architecture
 from regard.train.changes import changed, differences, recipe_digest
@@ -88,20 +88,13 @@ def _json(path: Path) -> object:
 
 def keep_model(folder: Path, task: Task, model: nn.Module, step: int, scores: dict[str, float]) -> None:
     """Put the model that validated best into `model/` with all that using it takes, whole or not at all."""
-    target = folder / MODEL
-    fresh = unfinished(target)
-    try:
-        fresh.mkdir()
+    with placed(folder / MODEL) as fresh:
         usable = task.export(model)
         save(usable, fresh / "model.safetensors")
         write_json(fresh / "config.json", architecture(usable))
         task.save(fresh)
         write_json(fresh / "task.json", {**task.describe(), "step": step, "scores": scores})
         seal(fresh)
-        place(fresh, target)
-    except BaseException:
-        remove(fresh)
-        raise
     (folder / TEST).unlink(missing_ok=True)  # it was the score of a model that is no longer here
 
 
@@ -119,9 +112,8 @@ def best_from(checkpoint: Path, folder: Path) -> None:
     sums = read_sums(checkpoint / BEST)
     if sums is None:
         return
-    fresh = unfinished(folder / MODEL)
-    copy_files(checkpoint / BEST, fresh, [*sums, SUMS])
-    place(fresh, folder / MODEL)
+    with placed(folder / MODEL) as fresh:
+        copy_files(checkpoint / BEST, fresh, [*sums, SUMS])
 
 
 def copy_files(source: Path, target: Path, names: list[str]) -> None:

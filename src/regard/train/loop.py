@@ -22,10 +22,10 @@ from regard.train.metrics import Metrics, keep_record, read_rows
 from regard.train.pace import Pace, Stopwatch, due
 from regard.train.progress import Progress
 from regard.train.recipe import Recipe
-from regard.train.steps import Batch, Step
+from regard.train.steps import Step
 from regard.train.stopping import Interrupt, Interrupted, Stopped, Watch, diverged, how_to_go_on
 from regard.train.switches import chosen_compile, uses_bfloat16
-from regard.train.task import Setting, Task
+from regard.train.task import Batch, Setting, Task
 from regard.values import Json
 
 MEMORISING = 25  # steps between two looks at whether a few examples are known by heart

@@ -46,11 +46,6 @@ class MuonMatrices(torch.optim.Optimizer):
             self.alike[tuple(weight.shape)].append(weight)
             self.state[weight]["momentum"] = torch.zeros_like(weight)
 
-    @property
-    def shapes(self) -> list[tuple[int, ...]]:
-        """The shapes that are handled together."""
-        return list(self.alike)
-
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]
         """One step, with Nesterov's look ahead."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from traceback import clear_frames
 
 import torch
 
-from regard.files import check_all, tidy
+from regard.files import check_all, made, tidy
 from regard.train import saving
 from regard.train.branch import branch, located
 from regard.train.changes import recipe_digest
@@ -136,7 +136,7 @@ def _opened(
     folder = where.folder
     if resume is True and not folder.is_dir():
         raise ValueError(f"there is no run to resume in {folder}: it has no {RECIPE}")
-    stack.enter_context(_made(folder))
+    stack.enter_context(made(folder))
     stack.enter_context(held(folder))
     _tidied(folder)
     if goes_on(folder, recipe, resume):
@@ -147,19 +147,6 @@ def _opened(
     if origin is not None:
         return True, {"from": branch(origin, folder, recipe)}, []
     return False, {}, _noted(recipe, where)
-
-
-@contextmanager
-def _made(folder: Path) -> Iterator[None]:
-    """A run's folder, with those above it; what was made for it goes again where it ends up empty."""
-    made = [path for path in (folder, *folder.parents) if not path.exists()]
-    folder.mkdir(parents=True, exist_ok=True)
-    try:
-        yield
-    finally:
-        for path in made:
-            with suppress(OSError):  # there is something in it
-                path.rmdir()
 
 
 @contextmanager

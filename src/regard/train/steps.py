@@ -17,9 +17,8 @@ from regard.train.distributed import Team, local
 from regard.train.ema import Averages
 from regard.train.optimizers import Optimizer
 from regard.train.recipe import Recipe
-from regard.train.task import Task
+from regard.train.task import Batch, Losses, Task
 
-Batch = tuple[Tensor, ...]
 WARM_UPS = 3
 
 
@@ -30,7 +29,7 @@ class Objective(nn.Module):
         super().__init__()
         self.task, self.model = task, model
 
-    def forward(self, inputs: Batch, generator: torch.Generator | None) -> tuple[Tensor, Tensor]:
+    def forward(self, inputs: Batch, generator: torch.Generator | None) -> Losses:
         """The sum of the losses and how many there are."""
         return self.task.loss(self.model, inputs, generator)
 
