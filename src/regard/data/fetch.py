@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from regard.data.archives import extract
-from regard.data.files import Known, new_folder
+from regard.data.files import Known, advice, new_folder
 from regard.errors import need
 
 VARIABLE = "REGARD_DATA"
@@ -70,8 +70,7 @@ def complete(source: Published, folder: Path) -> Path:
     for part in [*(known.name for known in source.files), *source.folders]:
         if not (folder / part).exists():
             raise ValueError(
-                f"{folder} lacks {part}, so {source.name} is there only in part; "
-                f"remove {folder} and load the set again to download it"
+                f"{folder} lacks {part}, so {source.name} is there only in part; {advice(folder)}"
             )
     return folder
 

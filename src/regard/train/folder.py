@@ -16,7 +16,7 @@ from regard.train.changes import changed, differences, recipe_digest
 from regard.train.checkpoint import numbered, read
 from regard.train.environment import history
 from regard.train.recipe import Recipe
-from regard.train.recipe_data import from_data, to_data
+from regard.train.recipe_data import from_data
 from regard.train.task import Task
 
 RECIPE, SUMMARY, TEST = "recipe.json", "summary.json", "test.json"
@@ -75,11 +75,6 @@ def read_recipe(folder: Path) -> Recipe:
         raise ValueError(f"{folder} holds no run: it has no {RECIPE}") from error
     except (OSError, ValueError) as error:
         raise ValueError(f"{path} cannot be read: {error}") from error
-
-
-def write_recipe(folder: Path, recipe: Recipe) -> None:
-    """Write down the recipe of a run."""
-    write_json(folder / RECIPE, to_data(recipe))
 
 
 def _json(path: Path) -> object:

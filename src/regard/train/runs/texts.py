@@ -45,12 +45,7 @@ class TextPrediction(Prediction):
 
     def as_dict(self) -> Json:
         """Label, probabilities, windows and the scores of every word, as JSON."""
-        return {
-            "input": self.input,
-            "label": self.label,
-            "probability": self.probability,
-            "probabilities": self.probabilities,
-            "notice": self.notice,
+        return {name: value for name, value in vars(self).items() if name != "look"} | {
             "windows": [part.probability for part in self.look.parts],
             "agreement": self.look.agreement(),
             "words": [vars(word) for word in self.words],

@@ -8,16 +8,17 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
+from regard.course import VisionTransformer
 from regard.data import Augment, Images, Pictures, load
 from regard.data.augment import Draws
 from regard.errors import check_shares
-from regard.models import ConvNetConfig, GridRNNConfig, MLPConfig, ViTConfig
+from regard.models import ConvNetConfig, GridRNNConfig, MLPConfig, ViTConfig, from_course
 from regard.sharing.sizes import pair
 from regard.train.distributed import ALONE, Team
 from regard.train.fingerprint import fingerprint
 from regard.train.order import Examples
 from regard.train.task import BaseTask, Batch, Losses, Setting, parted
-from regard.train.tasks.building import build, call, usable
+from regard.train.tasks.building import build, call
 from regard.train.tasks.course import CourseViT
 from regard.values import Json
 
@@ -123,7 +124,7 @@ class ImageTask(BaseTask):
 
     def export(self, model: nn.Module) -> nn.Module:
         """The model, the course's as the ViT that computes the same."""
-        return usable(model)
+        return from_course(model) if isinstance(model, VisionTransformer) else model
 
     def describe(self) -> Json:
         """What predicting takes later."""

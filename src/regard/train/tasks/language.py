@@ -90,9 +90,7 @@ class LanguageTask(BaseTask):
         self.per_example = length = spec.model.context
         self.held_characters = sum(map(len, held))
         ids, held_ids = self.tokenizer.encode_batch(texts), self.tokenizer.encode_batch(held)
-        unknown = (
-            sum(row.count(self.tokenizer.unk) for row in held_ids) if self.tokenizer.unk is not None else 0
-        )
+        unknown = sum(token == self.tokenizer.unk for row in held_ids for token in row)
         self.unknown = unknown / max(1, sum(map(len, held_ids)))
         self.hide, self.rare = (0.0, 0.0) if self.overfit else (spec.hide, spec.rare)
         counts = torch.bincount(torch.tensor([i for row in ids for i in row]), minlength=self.tokenizer.vocab)
