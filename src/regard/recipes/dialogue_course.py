@@ -26,7 +26,9 @@ def recipe() -> Recipe:
         schedule=Cosine(warmup=0.05),
         batch=64,
         epochs=8,
-        # The course's loss looks at its mask, which no graph can wait for.
-        execution=Execution(compile="none", tf32=True),
+        execution=Execution(
+            compile="none",  # the course's loss looks at its mask, which no graph can wait for
+            tf32=True,
+        ),
         checks=Checks(ema=0.99, validate_every=102, read_every=50),
     )

@@ -24,7 +24,9 @@ def recipe() -> Recipe:
         schedule=Cosine(warmup=0.05),
         batch=128,
         epochs=6,
-        # cuDNN's GRU is one call that no compiler looks into.
-        execution=Execution(compile="none", tf32=True),
+        execution=Execution(
+            compile="none",  # cuDNN's GRU is one call that no compiler looks into
+            tf32=True,
+        ),
         checks=Checks(ema=0.99, validate_every=176, read_every=50),
     )

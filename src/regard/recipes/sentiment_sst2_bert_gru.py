@@ -31,7 +31,9 @@ def recipe() -> Recipe:
         schedule=Cosine(warmup=0.05),
         batch=128,
         epochs=3,
-        # cuDNN's GRU is one call that no compiler looks into.
-        execution=Execution(compile="none", tf32=True),
+        execution=Execution(
+            compile="none",  # cuDNN's GRU is one call that no compiler looks into
+            tf32=True,
+        ),
         checks=Checks(validate_every=258, read_every=50),
     )

@@ -26,7 +26,9 @@ def recipe() -> Recipe:
         schedule=Cosine(warmup=0.05),
         batch=64,
         minutes=19.0,
-        # Compiled it is a third faster; that needs a C++ compiler.
-        execution=Execution(precision="float32", compile="compile"),
+        execution=Execution(
+            precision="float32",
+            compile="compile",  # a third faster; needs a C++ compiler
+        ),
         checks=Checks(ema=0.995, validate_every=2000),
     )
