@@ -4,8 +4,6 @@ What is being made has another name until it is done. A process that dies leaves
 something under such a name, which `leftovers` finds.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Where a set lies: in the folder that was named, in the user's cache, or at its official address."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass
 from pathlib import Path

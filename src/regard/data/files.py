@@ -1,7 +1,5 @@
 """Files that are whole or not there: checked when read, and put in place in one step when written."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import os

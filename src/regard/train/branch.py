@@ -1,7 +1,5 @@
 """A new run that begins with a checkpoint of another: `--from RUN:STEP` with any change of its recipe."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -2,8 +2,6 @@
 the disk, then renamed.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Start them with `torchrun --nproc-per-node N -m regard train …`; torchrun tells each its number.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext

@@ -1,7 +1,5 @@
 """A run's folder: what is in it, how it begins and goes on, and how its best model is kept for use."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """The training loop: one for all tasks, on one device or many, that goes on exactly where it was stopped."""
 
-from __future__ import annotations
-
 from contextlib import nullcontext, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path

@@ -4,8 +4,6 @@ Written from Jordan et al. 2024 (the iteration) and Liu et al. 2025 (the size of
 shape are handled as one batch, so that a model takes a few large kernels instead of many small ones.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """`--set model.depth=8`: any field of a recipe changed by its path, checked against the field's type."""
 
-from __future__ import annotations
-
 import ast
 import types
 import typing

@@ -1,7 +1,5 @@
 """Recipes as JSON, and every class that one may hold; those that earlier versions wrote are read too."""
 
-from __future__ import annotations
-
 from regard.data.augment import Augment
 from regard.models.files import MODELS
 from regard.models.files import PARTS as MODEL_PARTS

@@ -1,7 +1,5 @@
 """How a run starts: its folder is opened for this process alone, and what comes before it is trained."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace

@@ -4,8 +4,6 @@ It runs as written, with forward and loss through torch.compile, or captured who
 then replayed: the host copies a batch's numbers into fixed places and launches a single thing.
 """
 
-from __future__ import annotations
-
 from contextlib import AbstractContextManager, nullcontext
 from typing import cast
 

@@ -1,7 +1,5 @@
 """What the loop asks of a task, where a task is set up, and what most tasks share."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path

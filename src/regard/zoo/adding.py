@@ -1,7 +1,5 @@
 """How a model is put into the zoo: small weights, its card, and checksums of every file."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path

@@ -4,8 +4,6 @@ Written by hand for this project, to probe what a sentiment model makes of gramm
 The file beside this one has one pair a line: its kind, the positive sentence and the negative one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.resources import files

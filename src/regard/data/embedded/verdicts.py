@@ -25,8 +25,6 @@ distractors leave so little of this that no word, taken alone, is right six time
 1 One warm minute after another in the whole ending.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from random import Random
 from typing import TypeVar

@@ -1,7 +1,5 @@
 """A trained model in use: what a run, or one of the zoo, can be asked."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Classifiers of texts in use: the label, how sure it is, and what each word did."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 

@@ -1,7 +1,5 @@
 """From a model's config to the model, and how any model is called."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

@@ -1,7 +1,5 @@
 """The models that read texts: an Encoder, GRUs, or GRUs over an encoder that stays as it is."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import torch
