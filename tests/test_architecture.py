@@ -34,6 +34,7 @@ LEVELS = [
 LEVEL = {name: level for level, names in enumerate(LEVELS) for name in names}
 CORE = {name for names in LEVELS[: LEVELS.index({"data"})] for name in names}
 LONGEST = 600
+MOST_ANY = 60
 
 
 def parts() -> list[Path]:
@@ -96,7 +97,7 @@ def test_imports_point_to_the_left(path):
         "from regard import attention",
         "from ..attention import attend",
         "def f():\n    from regard.models import GPT",
-        "if TYPE_CHECKING:\n    from regard.layers.block import Block",
+        "if TYPE_CHECKING:\n    from regard.layers.block import TransformerBlock",
         "import importlib\nimportlib.import_module('regard.cost')",
         "need('regard.studio', 'studio')",
     ],
@@ -125,6 +126,70 @@ def test_nothing_is_called_like_a_standard_module():
     }
     assert {name for name in names if not name.startswith("__")} & sys.stdlib_module_names == set()
     assert "inspect" in sys.stdlib_module_names
+
+
+def texts() -> dict[str, str]:
+    """The source of every file, by the name under which it is imported."""
+    names = {path: ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts) for path in parts()}
+    return {name: path.read_text(encoding="utf-8") for path, name in names.items()}
+
+
+def repeated(sources: dict[str, str]) -> dict[str, list[str]]:
+    """The class names that are defined more than once, and where."""
+    found: dict[str, list[str]] = {}
+    for place, source in sources.items():
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.ClassDef):
+                found.setdefault(node.name, []).append(place)
+    return {name: places for name, places in found.items() if len(places) > 1}
+
+
+def test_a_class_name_means_one_thing():
+    assert repeated({"a": "class Row: ...", "b": "def f():\n    class Row: ..."}) == {"Row": ["a", "b"]}
+    assert (
+        repeated({str(path.relative_to(PACKAGE)): path.read_text(encoding="utf-8") for path in parts()}) == {}
+    )
+
+
+def test_types_are_named():
+    counts = {name: len(re.findall(r"\bAny\b", source)) for name, source in texts().items()}
+    found = sum(counts.values())
+    assert found <= MOST_ANY, sorted(counts.items(), key=lambda one: -one[1])[:5]
+
+
+def explained_imports(source: str, module: str, modules: set[str]) -> dict[str, bool]:
+    """The modules that a file imports, and whether a comment on the import, or right above it, says why."""
+    lines, out = source.splitlines(), {}
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names = {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names = {node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)}
+        else:
+            continue
+        here, above = lines[node.lineno - 1], lines[node.lineno - 2] if node.lineno > 1 else ""
+        says = "#" in here or re.match(r"\s*(if TYPE_CHECKING:\s*)?#", above)
+        for name in names & modules - {module}:
+            out[name] = out.get(name, False) or bool(says)
+    return out
+
+
+def unexplained(sources: dict[str, str]) -> list[tuple[str, str]]:
+    """The pairs of files that import each other without a comment at either import."""
+    found = {name: explained_imports(source, name, set(sources)) for name, source in sources.items()}
+    return [
+        (a, b)
+        for a, imports in found.items()
+        for b, says in imports.items()
+        if a < b and a in found[b] and not says and not found[b][a]
+    ]
+
+
+def test_files_that_import_each_other_say_why():
+    back = "if TYPE_CHECKING:{}\n    from r.a import A"
+    assert unexplained({"r.a": "from r import b", "r.b": back.format("")}) == [("r.a", "r.b")]
+    assert unexplained({"r.a": "from r import b", "r.b": back.format("  # for its type alone")}) == []
+    assert unexplained(texts()) == []
 
 
 def needs_of(name: str) -> set[str]:

@@ -1,10 +1,15 @@
 """Checks of arguments at the public edge, hints at names, the error for a library that is not installed."""
 
+from __future__ import annotations
+
 import importlib
 from collections.abc import Iterable
 from difflib import get_close_matches
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 def check_int(name: str, value: object, least: int, most: int | None = None) -> None:
@@ -49,7 +54,7 @@ def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
         raise ValueError(f"{name} must be one of {', '.join(choices)}, got {name}={value!r}")
 
 
-def check_shape(name: str, x: Any, *shape: int | str) -> None:
+def check_shape(name: str, x: Tensor, *shape: int | str) -> None:
     """Raise unless `x` has this shape, in which a letter stands for any size and B may be missing."""
     shapes = (shape, shape[1:]) if shape[0] == "B" else (shape,)
     wanted = shapes[-1] if x.ndim < len(shape) else shape
@@ -59,13 +64,17 @@ def check_shape(name: str, x: Any, *shape: int | str) -> None:
         raise ValueError(f"{name} must have shape {rule}, got {tuple(x.shape)}")
 
 
-def did_you_mean(name: object, known: Iterable[str], otherwise: str = "", *, before: str = "; ") -> str:
+def did_you_mean(
+    name: object, known: Iterable[str], otherwise: str = "", *, before: str = "; ", least: float = 0.5
+) -> str:
     """A hint at the nearest known name with what comes `before` it; without a near one, at something else.
+
+    Near is one that is alike by `least`, of 1 for the same name.
 
     >>> did_you_mean("bach", ["batch", "steps"]), did_you_mean("x", ["batch"], "fields: batch", before=", ")
     ("; did you mean 'batch'?", ', fields: batch')
     """
-    near = get_close_matches(str(name), list(known), n=1, cutoff=0.5)
+    near = get_close_matches(str(name), list(known), n=1, cutoff=least)
     hint = f"did you mean {near[0]!r}?" if near else otherwise
     return f"{before}{hint}" if hint else ""
 

@@ -12,7 +12,6 @@ import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 from uuid import uuid4
 
 SUMS = "checksums.json"
@@ -62,7 +61,7 @@ def write(path: Path, data: bytes) -> None:
         raise
 
 
-def write_json(path: Path, value: Any) -> None:
+def write_json(path: Path, value: object) -> None:
     """JSON for people and machines, whole or not at all."""
     write(path, (json.dumps(value, indent=1, ensure_ascii=False) + "\n").encode())
 

@@ -10,14 +10,14 @@ import torch
 
 import regard.attention
 from regard.bench import attention, exact
-from regard.bench.report import Report, TimeRow, plot
+from regard.bench.report import BenchReport, TimeRow, plot
 from regard.bench.timing import Timed, both_ways, milliseconds
 from regard.cli.main import main
 from regard.pattern import Causal, Dilated, Global, Pattern, Strided, Windowed
 
 
-def a_report() -> Report:
-    report = Report("attention", {"device": "cpu", "quick": True})
+def a_report() -> BenchReport:
+    report = BenchReport("attention", {"device": "cpu", "quick": True})
     report.add(
         "strided(8)",
         Timed(2.0, 5.0),

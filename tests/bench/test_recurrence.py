@@ -102,7 +102,7 @@ def test_a_sequence_with_wrong_gradients_is_timed_forward_alone(
     def fast(x: Tensor, W_x: Tensor, W_h: Tensor) -> Tensor:
         return slow(x, W_x, W_h if right else W_h.detach())
 
-    report = recurrence.Report("recurrence", {"checks": []})
+    report = recurrence.BenchReport("recurrence", {"checks": []})
     problem = recurrence._sequence((2, 9, 3, 5), torch.float32, "cpu")
     recurrence._time_sequence(report, "scan", fast, slow, problem)
     ours, loop = report.rows

@@ -83,7 +83,7 @@ def test_readings_differ_as_they_say() -> None:
     text = ["Don't<br />go! A film"] * 2
     found = {
         (tokens, cleaned): " ".join(
-            sentiment.Reading(tokens, cleaned, longest=1).counter().fit(text).get_feature_names_out()
+            sentiment.NGramFeatures(tokens, cleaned, longest=1).counter().fit(text).get_feature_names_out()
         )
         for tokens in sentiment.TOKENS
         for cleaned in (False, True)

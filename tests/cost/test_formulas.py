@@ -15,7 +15,7 @@ from regard.cost import (
 from regard.cost.formulas import big_o, smooth
 from regard.cost.result import COUNTS
 from regard.layers import Alibi, Learned, PostNorm, PreNorm, RMSNorm, Rotary, SwiGLU
-from regard.layers.linear_mixer import Linear
+from regard.layers.linear_mixer import LinearAttention
 from regard.models import EncoderConfig, GPTConfig, GridRNNConfig, Untied, ViTConfig
 from regard.models.huggingface_shapes import DecoderShape
 from regard.paper.formulas import written
@@ -43,7 +43,7 @@ def same(formula, number, values):
         SparseFixed(stride=4, summary=1),
         Prefix(length=3),
         Strided(back=2) | Global(first=1),
-        Linear(),
+        LinearAttention(),
     ],
     ids=str,
 )

@@ -17,15 +17,15 @@ from regard.cost import (
 from regard.layers import (
     RNN,
     Attention,
-    Block,
     FeedForward,
     GatedFeedForward,
-    GridRNN,
+    GridRNNStack,
     GridScan,
-    PatchEmbed,
+    PatchProjection,
     PostNorm,
     Rotary,
     SequenceScan,
+    TransformerBlock,
 )
 from regard.pattern import Causal
 from regard.sharing import LocallyConnected1d, LocallyConnected2d
@@ -34,7 +34,7 @@ from tests.cost.agreeing import FORWARD, MATRIX, agree, counts, leaf, tokens
 SEQUENCE = {"tokens": 7, "batch": 3}
 LAYERS = {
     "attention": lambda: Attention(24, heads=6, kv_heads=3, pattern=Causal(), position=Rotary()),
-    "block": lambda: Block(Attention(24, heads=6), PostNorm()),
+    "block": lambda: TransformerBlock(Attention(24, heads=6), PostNorm()),
     "feedforward": lambda: FeedForward(24, 10),
     "gated": lambda: GatedFeedForward(24, 10),
     "rnn": lambda: RNN(24, 8, layers=3),
@@ -67,9 +67,9 @@ def test_the_course_counts_what_its_mask_allows(mask, pairs):
 
 
 GRIDS = {
-    "grid": (lambda: GridRNN(3, 8, layers=2, starts=("top-left", "bottom-right")), (5, 4, 6, 3), (4, 6)),
+    "grid": (lambda: GridRNNStack(3, 8, layers=2, starts=("top-left", "bottom-right")), (5, 4, 6, 3), (4, 6)),
     "scan": (lambda: GridScan(3, 8, "top-right", "tanh", True), (2, 1, 6, 3), (1, 6)),
-    "patches": (lambda: PatchEmbed(3, 8, (4, 2)), (5, 3, 8, 6), (8, 6)),
+    "patches": (lambda: PatchProjection(3, 8, (4, 2)), (5, 3, 8, 6), (8, 6)),
     "conv": (lambda: nn.Conv2d(2, 3, (3, 2), 2, 1), (4, 2, 5, 7), (5, 7)),
     "conv, no bias": (lambda: nn.Conv2d(2, 3, 3, bias=False), (4, 2, 5, 7), (5, 7)),
     "local": (lambda: LocallyConnected2d(2, 3, (5, 7), (2, 3), 2, 1), (4, 2, 5, 7), (5, 7)),

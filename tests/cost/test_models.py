@@ -18,7 +18,7 @@ from regard.layers import (
     Sinusoidal,
     SwiGLU,
 )
-from regard.layers.linear_mixer import Linear
+from regard.layers.linear_mixer import LinearAttention
 from regard.models import (
     GPT,
     MLP,
@@ -91,7 +91,7 @@ PATTERNS = [
     ~Causal(),
     Causal() & ~Strided(back=1),
     Strided(back=1) | Global(first=1),
-    Linear(),
+    LinearAttention(),
     (Strided(back=2), Causal(), Windowed(size=4)),
 ]
 
@@ -199,7 +199,13 @@ def test_grid_completion(levels):
 @pytest.mark.parametrize("position", [Learned(), Rotary(), Alibi(), Sinusoidal()])
 @pytest.mark.parametrize(
     "pattern",
-    [Causal(), Strided(back=2), Windowed(size=3), Global(first=1) | Strided(back=1), (Linear(), Causal())],
+    [
+        Causal(),
+        Strided(back=2),
+        Windowed(size=3),
+        Global(first=1) | Strided(back=1),
+        (LinearAttention(), Causal()),
+    ],
     ids=str,
 )
 def test_decoding_one_token_after_another(pattern, position):

@@ -57,7 +57,7 @@ class Stranger(nn.Module):
         super().__init__()
         self.config = config
         self.embed = nn.Embedding(config.vocab, config.width)
-        self.block = layers.Block(layers.Attention(config.width, 3, pattern=Causal()), PreNorm())
+        self.block = layers.TransformerBlock(layers.Attention(config.width, 3, pattern=Causal()), PreNorm())
         self.norm = nn.LayerNorm(config.width)
 
     def forward(self, ids: torch.Tensor) -> torch.Tensor:

@@ -17,7 +17,7 @@ from unittest.mock import patch
 import torch
 
 from regard.layers import Alibi, Learned, Rotary, Sinusoidal
-from regard.layers.linear_mixer import Linear
+from regard.layers.linear_mixer import LinearAttention
 from regard.models import (
     GPT,
     GPTConfig,
@@ -117,14 +117,14 @@ def a_pattern(draw, most, kernels):
     ]
     if kernels:
         return draw.choice([*bounded, *others])
-    return draw.choice([*bounded, *bounded, *others, Linear(), draw.choice(geometries)])
+    return draw.choice([*bounded, *bounded, *others, LinearAttention(), draw.choice(geometries)])
 
 
 def a_model(draw, most, kernels=False):
     """A small model whose weights are large enough for each of its keys to matter."""
     patterns = [a_pattern(draw, most, kernels) for _ in range(draw.randint(1, 3))]
     positions = [Rotary(), Sinusoidal(), Learned()]
-    positions += [] if any(isinstance(one, Linear) for one in patterns) else [Alibi()]
+    positions += [] if any(isinstance(one, LinearAttention) for one in patterns) else [Alibi()]
     config = GPTConfig(
         vocab=VOCAB,
         context=4 * most,

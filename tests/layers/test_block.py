@@ -6,16 +6,16 @@ from torch import nn
 
 from regard.layers import (
     Attention,
-    Block,
     CourseBlock,
     Gelu,
     LayerNorm,
-    PatchEmbed,
+    PatchProjection,
     PostNorm,
     PreNorm,
     RMSNorm,
     Stack,
     SwiGLU,
+    TransformerBlock,
     cycle,
     drop,
     initialise,
@@ -32,7 +32,7 @@ def x():
 @pytest.mark.parametrize("norm", [LayerNorm(), RMSNorm()])
 def test_the_three_assemblies(x, norm, feedforward):
     def block(kind):
-        out = Block(Attention(12, heads=3), kind(norm=norm, feedforward=feedforward))
+        out = TransformerBlock(Attention(12, heads=3), kind(norm=norm, feedforward=feedforward))
         for part in (out.attention_norm, out.feedforward_norm):
             if not isinstance(part, nn.Identity):
                 nn.init.normal_(part.weight)
@@ -66,7 +66,7 @@ def test_feedforwards(x):
 @pytest.mark.parametrize(("patch", "size"), [((2, 3), (4, 9)), ((1, 1), (3, 2)), ((4, 2), (4, 2))])
 def test_patches_are_a_strided_convolution(patch, size):
     torch.manual_seed(0)
-    embed = PatchEmbed(3, 5, patch).double()
+    embed = PatchProjection(3, 5, patch).double()
     nn.init.normal_(embed.bias)
     images = torch.randn(2, 3, *size, dtype=torch.float64, requires_grad=True)
     want = nn.functional.conv2d(images, embed.weight, embed.bias, stride=patch).flatten(2).mT
@@ -82,9 +82,9 @@ def test_patches_are_a_strided_convolution(patch, size):
 
 def test_patches_must_tile_the_image():
     with pytest.raises(ValueError, match=r"\(4, 2\) must tile the images, got \(8, 5\)"):
-        PatchEmbed(3, 5, (4, 2))(torch.zeros(1, 3, 8, 5))
+        PatchProjection(3, 5, (4, 2))(torch.zeros(1, 3, 8, 5))
     with pytest.raises(ValueError, match=r"\(B, 3, rows, cols\), got \(1, 1, 8, 4\)"):
-        PatchEmbed(3, 5, (4, 2))(torch.zeros(1, 1, 8, 4))
+        PatchProjection(3, 5, (4, 2))(torch.zeros(1, 1, 8, 4))
 
 
 def test_dropout_follows_its_generator(x):
@@ -98,13 +98,13 @@ def test_dropout_follows_its_generator(x):
 
 
 def test_blocks_drop_in_training_alone(x):
-    block = Block(Attention(12, heads=3), PreNorm(), dropout=0.5)
+    block = TransformerBlock(Attention(12, heads=3), PreNorm(), dropout=0.5)
     assert not torch.equal(block(x), block(x))
     assert torch.equal(*(block(x, generator=torch.Generator().manual_seed(1)) for _ in range(2)))
     block.eval()
     assert torch.equal(block(x), block(x))
     with pytest.raises(ValueError, match="below 1, got dropout=1"):
-        Block(Attention(12, heads=3), PreNorm(), dropout=1)
+        TransformerBlock(Attention(12, heads=3), PreNorm(), dropout=1)
 
 
 def test_patterns_are_cycled_and_applied(x):

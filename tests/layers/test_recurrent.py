@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from regard.layers.recurrent import RNN, GridRNN, GridScan
+from regard.layers.recurrent import RNN, GridRNNStack, GridScan
 from regard.recurrence import ACTIVATIONS, STARTS, grid_rnn, rnn
 
 
@@ -28,7 +28,7 @@ def test_stacked_rnn_is_a_chain_of_recurrences(activation: str) -> None:
 
 @pytest.mark.parametrize("starts", [("top-left",), ("top-right", "bottom-left"), tuple(STARTS)])
 def test_stacked_grid_joins_its_corners(starts: tuple[str, ...]) -> None:
-    layer = GridRNN(3, 5, layers=2, starts=starts, generator=seeded()).double()
+    layer = GridRNNStack(3, 5, layers=2, starts=starts, generator=seeded()).double()
     x = torch.randn(2, 3, 4, 3, generator=seeded(1)).double()
     expected = x
     for scans in layer.layers:
@@ -44,9 +44,9 @@ def test_stacked_grid_joins_its_corners(starts: tuple[str, ...]) -> None:
 
 
 def test_no_bias_by_default_and_every_weight_learns() -> None:
-    layer = GridRNN(2, 4, layers=2, starts=("top-left", "bottom-right"))
+    layer = GridRNNStack(2, 4, layers=2, starts=("top-left", "bottom-right"))
     assert not any(name.endswith("b") for name, _ in layer.named_parameters())
-    layer = GridRNN(2, 4, layers=2, starts=("top-left", "bottom-right"), bias=True)
+    layer = GridRNNStack(2, 4, layers=2, starts=("top-left", "bottom-right"), bias=True)
     layer(torch.randn(1, 3, 5, 2, generator=seeded())).square().sum().backward()
     for name, weight in layer.named_parameters():
         assert weight.grad is not None, name
@@ -68,11 +68,11 @@ def test_cell_by_cell_is_the_scan(bias: bool) -> None:
 
 
 def test_the_generator_decides_the_weights_and_signals_keep_their_size() -> None:
-    a, b, c = (GridRNN(3, 6, generator=seeded(seed)) for seed in (0, 0, 1))
+    a, b, c = (GridRNNStack(3, 6, generator=seeded(seed)) for seed in (0, 0, 1))
     for p, q, r in zip(a.parameters(), b.parameters(), c.parameters(), strict=True):
         assert torch.equal(p, q)
         assert not torch.equal(p, r)
-    deep = GridRNN(1, 32, activation="identity", generator=seeded())
+    deep = GridRNNStack(1, 32, activation="identity", generator=seeded())
     corner = torch.zeros(1, 40, 40, 1)
     corner[0, 0, 0] = 1.0
     norms = deep(corner)[0].norm(dim=2)
@@ -93,11 +93,14 @@ def test_the_generator_decides_the_weights_and_signals_keep_their_size() -> None
             r"h0 must be \(layers=1, B, hidden\), got",
         ),
         (lambda: RNN(3, 5)(torch.zeros(2, 4, 2)), r"W_x must have shape \(h, c\) with c=2, got"),
-        (lambda: GridRNN(3, 5, starts=()), "starts must be different ones of top-left, .*, got starts=()"),
-        (lambda: GridRNN(3, 5, starts=("top-left", "top-left")), "starts must be different ones of"),
-        (lambda: GridRNN(3, 5, starts="top-left"), "starts must be different ones of"),
-        (lambda: GridRNN(3, 5, starts=("left",)), "starts must be different ones of"),
-        (lambda: GridRNN(3, 5)(torch.zeros(2, 4, 3)), r"x must have shape \(B, rows, cols, c\), got"),
+        (
+            lambda: GridRNNStack(3, 5, starts=()),
+            "starts must be different ones of top-left, .*, got starts=()",
+        ),
+        (lambda: GridRNNStack(3, 5, starts=("top-left", "top-left")), "starts must be different ones of"),
+        (lambda: GridRNNStack(3, 5, starts="top-left"), "starts must be different ones of"),
+        (lambda: GridRNNStack(3, 5, starts=("left",)), "starts must be different ones of"),
+        (lambda: GridRNNStack(3, 5)(torch.zeros(2, 4, 3)), r"x must have shape \(B, rows, cols, c\), got"),
     ],
 )
 def test_bad_arguments_are_named(make: object, message: str) -> None:

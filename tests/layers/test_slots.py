@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from regard.layers import Attention, LayerCache, Rotary, Trace
-from regard.layers.linear_mixer import Linear, LinearCache
+from regard.layers.linear_mixer import LinearAttention, LinearCache
 from regard.layers.position import Alibi
 from regard.layers.slots import Layout, layout_of
 from regard.pattern import Axial, Causal, Documents, Global, Neighbourhood, Strided, Windowed, parse
@@ -95,7 +95,9 @@ def linear_plain(layer, x, segments):
 @pytest.mark.parametrize("position", [None, Rotary()])
 @pytest.mark.parametrize("padded", [False, True])
 def test_linear_layers_in_value_gradient_and_steps(position, padded):
-    layer = Attention(12, heads=6, kv_heads=2, head_width=4, pattern=Linear(), position=position).double()
+    layer = Attention(
+        12, heads=6, kv_heads=2, head_width=4, pattern=LinearAttention(), position=position
+    ).double()
     x = torch.randn(2, 13, 12, dtype=torch.float64, requires_grad=True)
     segments = torch.tensor([[-1] * 3 + [0] * 10, [0] * 6 + [1] * 7]) if padded else None
     out, want = layer(x, segments=segments), linear_plain(layer, x, segments)
@@ -123,9 +125,9 @@ def test_linear_layers_in_value_gradient_and_steps(position, padded):
 
 
 def test_linear_is_a_value_that_stands_alone():
-    assert parse(str(Linear())) == Linear()
-    assert Linear() != Causal()
+    assert parse(str(LinearAttention())) == LinearAttention()
+    assert LinearAttention() != Causal()
     with pytest.raises(ValueError, match="linear stands alone"):
-        Attention(12, heads=3, pattern=Linear() & Strided(back=3))
+        Attention(12, heads=3, pattern=LinearAttention() & Strided(back=3))
     with pytest.raises(ValueError, match=r"Alibi.* adds to the scores of a softmax"):
-        Attention(12, heads=3, pattern=Linear(), position=Alibi())
+        Attention(12, heads=3, pattern=LinearAttention(), position=Alibi())

@@ -105,9 +105,7 @@ def test_errors_name_the_fault(answers, message):
         check("counting-attention", *answers)
 
 
-GROWTH = Exercise(
-    name="g", asks="?", formula="h^2 n^2 + h c n^2", domain=growth_domain("n", "h", "c"), growth=True
-)
+GROWTH = Exercise(name="g", asks="?", formula="h^2 n^2 + h c n^2", domain=growth_domain("n", "h", "c"))
 
 
 @pytest.mark.parametrize(
@@ -143,7 +141,7 @@ def test_growths(answer, right, says):
 
 
 def test_mixed_products_are_swallowed_by_the_sum_of_squares():
-    exercise = Exercise(name="g", asks="?", formula="a^2 + b^2", domain=growth_domain("a", "b"), growth=True)
+    exercise = Exercise(name="g", asks="?", formula="a^2 + b^2", domain=growth_domain("a", "b"))
     assert judge(exercise, "O(a^2 + a b + b^2)").right
     assert judge(exercise, "O((a+b)^2)").right
 
@@ -158,9 +156,7 @@ def test_a_growth_is_routed_to_the_question_that_asks_for_one():
 
 
 def test_logarithms_in_several_letters():
-    exercise = Exercise(
-        name="g", asks="?", formula="n log(n) + n log(m)", domain=growth_domain("n", "m"), growth=True
-    )
+    exercise = Exercise(name="g", asks="?", formula="n log(n) + n log(m)", domain=growth_domain("n", "m"))
     for right in (
         "O(n log(n m))",
         "O(n (log n + log m))",

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.lessons.checking.evaluate import UndefinedError, approximate, exact, same
-from regard.lessons.checking.expression import LONGEST, Name, Num, Op, names, parse
+from regard.lessons.checking.expression import LONGEST, parse
 from regard.lessons.checking.letters import Letters
+from regard.lessons.checking.nodes import Name, Num, Op, names
 from regard.lessons.checking.symbolic import identical, to_sympy
 
 AT = {"n": 7, "t": 3, "w": 4}
@@ -183,7 +184,7 @@ def test_big_o_is_told_apart():
         ("n;t", "';' has no meaning here"),
         ("n 2", r"a sign is missing before 2: \* or \^\?"),
         ("n2", r"write n\^2 or 2n"),
-        ("flor(n)", "did you mean floor?"),
+        ("flor(n)", r"did you mean 'floor'\?"),
         ("1,2,3", "did not expect ','"),
         ("min(n, t", "a bracket is not closed"),
         ("(n]", "a bracket is not closed"),

@@ -1,61 +1,71 @@
 """The catalogue of mistakes: each is wrong, is named when it is made, and no two are the same."""
 
 import time
-from contextlib import suppress
 
 import pytest
 
 from regard.lessons import NAMES, check, get
 from regard.lessons.checking import growth
 from regard.lessons.checking.checker import judge
-from regard.lessons.checking.diagnosis import wrong_values
-from regard.lessons.checking.evaluate import agree, same, value_or_none
-from regard.lessons.checking.exercise import Domain, Exercise, Mistake
+from regard.lessons.checking.evaluate import agree, exact, same, value_or_none
+from regard.lessons.checking.exercise import Domain, Exercise
 from regard.lessons.checking.expression import parse
-from tests.lessons.test_answers import ANSWERS
+from regard.lessons.exercises.grid_rnn import cost
+from regard.pattern import Blocks, Causal, Full, Neighbourhood, Strided, Windowed
 
 FOUND = [(name, exercise) for name in NAMES for exercise in get(name).exercises]
 IDS = [f"{name}-{exercise.name}" for name, exercise in FOUND]
 
 
-def values(exercise, mistake):
-    return list(wrong_values(exercise, mistake, exercise.inside))
-
-
 @pytest.mark.parametrize(("lesson", "exercise"), FOUND, ids=IDS)
 def test_every_mistake_is_wrong_and_named(lesson, exercise):
     assert len(exercise.mistakes) >= (2 if getattr(exercise, "growth", False) else 3)
-    for mistake in exercise.mistakes:
-        if mistake.count is not None:
-            assert any(mistake.says == one for one in said(lesson, exercise)), (
-                f"no answer makes it: {mistake}"
-            )
-            continue
-        text = f"O({mistake.formula})" if getattr(exercise, "growth", False) else mistake.formula
+    for formula, says in exercise.mistakes.items():
+        text = f"O({formula})" if getattr(exercise, "growth", False) else formula
         found = judge(exercise, text)
         assert not found.right
-        assert found.mistake == mistake.says
-        assert f"you have what one gets by {mistake.says}" in found.details
+        assert found.mistake == says
+        assert f"you have what one gets by {says}" in found.details
 
 
-def said(lesson, exercise):
-    """The mistakes that the wrong answers of the table make."""
-    for answer, _ in ANSWERS[lesson, exercise.name][1]:
-        with suppress(ValueError):
-            yield check(lesson, f"{exercise.name} = {answer}")[0].mistake
+ITSELF = Strided(back=0)
+COUNTED = {  # mistakes that count another thing: exercise, formula, and that thing itself
+    ("counting-attention", "autoregressive", "n^2"): lambda n: Full().pairs(n),
+    ("counting-attention", "autoregressive", "n(n-1)/2"): (Causal() & ~ITSELF).pairs,
+    ("counting-attention", "strided", "n t - t(t+1)/2"): lambda n, t: (Strided(back=t) & ~ITSELF).pairs(n),
+    ("counting-attention", "strided", "(2n-t)(t+1) - n"): lambda n, t: Neighbourhood(1, n, reach=t).pairs(n),
+    ("counting-attention", "strided", "n(n+1)/2"): lambda n, t: Causal().pairs(n),
+    ("counting-attention", "windowed", "n w"): lambda n, w: Blocks(size=w).pairs(n),
+    ("counting-attention", "windowed", "n(w-1)/2"): lambda n, w: (Windowed(size=w) & ~ITSELF).pairs(n),
+    ("counting-attention", "windowed", "w(2n-w+1)/2"): lambda n, w: Strided(back=w - 1).pairs(n),
+    ("counting-attention", "windowed", "n(n+1)/2"): lambda n, w: Causal().pairs(n),
+    ("grid-rnn", "multiplies", "n^2 h (c-1) + (2n^2 - 2n) h^2"): lambda **at: cost(**at).adds,
+    ("grid-rnn", "multiplies", "n^2 h (2c-1) + 2(2n^2 - 2n) h^2"): lambda **at: cost(**at).flops,
+    ("grid-rnn", "adds", "n^2 h (2c-1) + 2(2n^2 - 2n) h^2"): lambda **at: cost(**at).flops,
+    ("grid-rnn", "total", "n^2 h c + (2n^2 - 2n) h^2"): lambda **at: cost(**at).multiplies,
+    ("grid-rnn", "total", "n^2 h (c-1) + (2n^2 - 2n) h^2"): lambda **at: cost(**at).adds,
+    ("masks-and-losses", "hidden", "n(n+1)/2"): lambda n: Causal().pairs(n),
+}
+
+
+@pytest.mark.parametrize(("lesson", "name", "formula"), COUNTED)
+def test_mistakes_that_count_another_thing_are_what_it_counts(lesson, name, formula):
+    (exercise,) = [one for one in get(lesson).exercises if one.name == name]
+    assert formula in exercise.mistakes
+    for at, _ in exercise.inside[::7]:
+        assert exact(exercise.node(formula), at) == COUNTED[lesson, name, formula](**at), at
 
 
 @pytest.mark.parametrize(("lesson", "exercise"), FOUND, ids=IDS)
 def test_no_two_mistakes_coincide(lesson, exercise):
-    assert len({mistake.says for mistake in exercise.mistakes}) == len(exercise.mistakes)
+    assert len(set(exercise.mistakes.values())) == len(exercise.mistakes)
     if not isinstance(exercise, Exercise) or exercise.growth:
         return  # those are named by their own formula above, so that no earlier one equals them
     until = time.monotonic() + 60
-    found = [values(exercise, mistake) for mistake in exercise.mistakes]
+    found = [exercise.node(formula) for formula in exercise.mistakes]
     for i, one in enumerate(found):
         for other in found[:i]:
-            pairs = zip(one, other, strict=True)
-            assert not all(equal(a, b, at) for (at, a), (_, b) in pairs), exercise.mistakes[i]
+            assert not all(equal(one, other, at) for at, _ in exercise.inside), list(exercise.mistakes)[i]
     assert time.monotonic() < until
 
 
@@ -82,7 +92,7 @@ TOY = Exercise(
     asks="?",
     formula="n^2 + 1",
     domain=Domain("n ≥ 1", {"n": range(1, 20)}),
-    mistakes=(Mistake("counting squares", count=lambda n: n * n),),
+    mistakes={"n*n": "counting squares"},
 )
 
 
@@ -127,4 +137,4 @@ def test_undefined_values_agree_with_undefined_ones_only():
 def test_growths_of_mistakes_are_sums_of_products():
     for _, exercise in FOUND:
         if getattr(exercise, "growth", False):
-            assert all(growth.terms(exercise.node(mistake.formula)) for mistake in exercise.mistakes)
+            assert all(growth.terms(exercise.node(formula)) for formula in exercise.mistakes)

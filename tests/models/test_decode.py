@@ -20,7 +20,7 @@ from regard.layers import (
     Sinusoidal,
     SwiGLU,
 )
-from regard.layers.linear_mixer import Linear
+from regard.layers.linear_mixer import LinearAttention
 from regard.layers.stack import causal
 from regard.models import GPT, GPTConfig, Tied, Untied, decode_prepacked
 from regard.models.decode import ENDLESS, PatternSlots, _endless, _roomy
@@ -47,7 +47,7 @@ T = 20
 PATTERNS = [
     Full(),
     Causal(),
-    Linear(),
+    LinearAttention(),
     Strided(back=3),
     Strided(back=0),
     Windowed(size=6),
@@ -116,7 +116,7 @@ def check_greedy(model, row, start, segments=None):
 @settings(max_examples=40)
 def test_cached_decoding_equals_recomputation(data):
     position = data.draw(st.sampled_from(POSITIONS))
-    allowed = [p for p in PATTERNS if not (isinstance(position, Alibi) and isinstance(p, Linear))]
+    allowed = [p for p in PATTERNS if not (isinstance(position, Alibi) and isinstance(p, LinearAttention))]
     patterns = data.draw(st.lists(st.sampled_from(allowed), min_size=1, max_size=2))
     heads = data.draw(st.sampled_from([{}, {"heads": 4, "kv_heads": 2, "head_width": 4}]))
     model = lively(
@@ -139,7 +139,9 @@ def test_cached_decoding_equals_recomputation(data):
         assert check_greedy(model, row, len(prompt)) > 0
 
 
-@pytest.mark.parametrize("pattern", [Causal(), Linear(), Strided(back=3), Windowed(size=6), Global(first=8)])
+@pytest.mark.parametrize(
+    "pattern", [Causal(), LinearAttention(), Strided(back=3), Windowed(size=6), Global(first=8)]
+)
 @pytest.mark.parametrize("position", [Learned(), Rotary()])
 @pytest.mark.parametrize("impl", ["plain", "lean"])
 def test_padding_and_packed_prompts_follow_the_forward(pattern, position, impl):
@@ -153,7 +155,9 @@ def test_padding_and_packed_prompts_follow_the_forward(pattern, position, impl):
 
 
 def test_lean_logits_are_the_plain_ones():
-    model = lively(pattern=[Strided(back=3), Causal(), Linear()], depth=3, position=Rotary(), head_width=4)
+    model = lively(
+        pattern=[Strided(back=3), Causal(), LinearAttention()], depth=3, position=Rotary(), head_width=4
+    )
     tokens = draw(2, T)
     decoder = obtain(model, 2, T)
     with torch.no_grad():
@@ -168,7 +172,7 @@ def test_lean_logits_are_the_plain_ones():
 
 def test_bfloat16_stays_near_float32():
     """The stated gap: 5% of the spread of the logits."""
-    model = lively(pattern=[Strided(back=3), Causal(), Linear()], depth=3, width=32, heads=4)
+    model = lively(pattern=[Strided(back=3), Causal(), LinearAttention()], depth=3, width=32, heads=4)
     tokens = draw(3, T)
     with torch.no_grad():
         want = model(tokens)
@@ -192,7 +196,7 @@ def test_memory_stays_and_grows_with_the_pattern():
     decoder = obtain(model, 2, 4096)
     row = 2 * 3 * 4 * 4 * 2  # batch, heads, width, bytes, keys and values
     assert decoder.nbytes == 2 * 4 * row
-    model = lively(pattern=Linear(), position=Sinusoidal())
+    model = lively(pattern=LinearAttention(), position=Sinusoidal())
     assert obtain(model, 2, 4096).nbytes == obtain(model, 2, 4).nbytes
     model = lively(pattern=Causal(), position=Rotary(), head_width=4)
     assert obtain(model, 2, 100).nbytes == 2 * 128 * row
@@ -211,7 +215,7 @@ def test_growing_loses_nothing(pattern, prepacked, monkeypatch):
 
 def test_a_pattern_that_forgets_has_no_end():
     """Nothing is made anew however far the stream goes."""
-    for pattern in (Strided(back=3), Linear(), [Strided(back=3), Global(first=2)]):
+    for pattern in (Strided(back=3), LinearAttention(), [Strided(back=3), Global(first=2)]):
         assert obtain(lively(pattern=pattern, position=Sinusoidal()), 1, 64).capacity == ENDLESS
     assert obtain(lively(pattern=[Strided(back=3), Causal()]), 1, 64).capacity == 64
     assert obtain(lively(pattern=Strided(back=100)), 1, 64).capacity == 64
@@ -293,7 +297,7 @@ def test_sampling_is_the_same_both_ways(data):
     """Every choice of temperature, top-k, top-p, seed and stop tokens, any mix of rows, any pattern."""
     position = data.draw(st.sampled_from(POSITIONS))
     patterns = [Causal(), Strided(back=3), Windowed(size=6), Global(first=3)]
-    patterns += [] if isinstance(position, Alibi) else [Linear()]
+    patterns += [] if isinstance(position, Alibi) else [LinearAttention()]
     model = lively(
         data.draw(st.integers(0, 3)),
         pattern=data.draw(st.lists(st.sampled_from(patterns), min_size=1, max_size=2)),
@@ -339,7 +343,9 @@ def test_another_seed_draws_other_tokens():
 
 
 def test_a_linear_model_learns():
-    config = GPTConfig(vocab=13, context=T, depth=2, width=12, heads=3, pattern=[Linear(), Strided(back=2)])
+    config = GPTConfig(
+        vocab=13, context=T, depth=2, width=12, heads=3, pattern=[LinearAttention(), Strided(back=2)]
+    )
     model = GPT(config, generator=torch.Generator().manual_seed(0))
     optimiser, x = torch.optim.AdamW(model.parameters(), lr=1e-2), draw(2, T)
     for _ in range(80):

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from regard.layers import PatchEmbed
+from regard.layers import PatchProjection
 from regard.probe import check_by_hiding, score_images
 from regard.probe.hiding import wilson
 from tests.probe.conftest import draw, pictures, strong, vit
@@ -15,7 +15,7 @@ class OnePatch(nn.Module):
 
     def __init__(self):
         super().__init__()
-        self.patches = PatchEmbed(1, 1, (2, 1))
+        self.patches = PatchProjection(1, 1, (2, 1))
 
     def forward(self, images, segments):
         seen = segments[:, 1 * 5 + 2] >= 0

@@ -20,7 +20,7 @@ from regard.train import (
     load_run,
     train,
 )
-from regard.train.task import Setting
+from regard.train.task import TaskSetting
 from tests.train import small
 
 CPU = torch.device("cpu")
@@ -47,7 +47,7 @@ def dialogue(**changes: object) -> Recipe:
 
 
 def test_examples_are_the_courses_and_the_loss_too():
-    task = dialogue().task.build(Setting(CPU, 0))
+    task = dialogue().task.build(TaskSetting(CPU, 0))
     lines = load("play").dialogues()[: task.examples]
     course = MyTokenizer("\n\n".join(lines))
     assert task.tokenizer.words == course.id_to_tok
@@ -67,7 +67,7 @@ def test_held_out_dialogues_are_scored_as_those_of_every_language_model(tmp_path
     assert load_run(tmp_path).evaluate()["perplexity"] == pytest.approx(best, rel=1e-4)
     plain = small.words().task
     model = replace(plain.model, context=24)
-    task = replace(plain, model=model, tokens=Words(), validation=0.05).build(Setting(CPU, 0))
+    task = replace(plain, model=model, tokens=Words(), validation=0.05).build(TaskSetting(CPU, 0))
     assert task.validate(run.model)["perplexity"] == pytest.approx(best, rel=1e-4)
 
 
@@ -80,7 +80,7 @@ def test_ten_dialogues_by_heart_and_then_said_again(tmp_path, capsys):
     train(recipe, tmp_path, quiet=True)
     run = load_run(tmp_path)
     words = run.tokenizer.decode(run.tokenizer.encode(load("play").dialogues()[0])).split()[:12]
-    rules = recipe.task.build(Setting(CPU, 0, None, 10)).rules
+    rules = recipe.task.build(TaskSetting(CPU, 0, None, 10)).rules
     said = run.model.generate(rules.encode("BELLMAN: The")[None], max_new_tokens=9)[0]
     assert rules.decode(said).split() == ["<START>", *words]
     given = ["generate", str(tmp_path), "--prompt", "BELLMAN: The", "--tokens", "9", "--temperature", "0"]

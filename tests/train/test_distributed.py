@@ -11,7 +11,7 @@ import torch
 from regard.train import train
 from regard.train.distributed import Team
 from regard.train.metrics import read_rows
-from regard.train.task import Setting
+from regard.train.task import TaskSetting
 from tests.train import small, work
 from tests.train.forks import ended, fork, group
 from tests.train.same import assert_same_run, losses, record
@@ -69,7 +69,7 @@ def scored(kind, folder):
     from regard.train.distributed import join
 
     device = torch.device("cpu")
-    task = getattr(small, kind)().task.build(Setting(device, 0))
+    task = getattr(small, kind)().task.build(TaskSetting(device, 0))
     torch.manual_seed(0)
     model = task.model(torch.Generator().manual_seed(0)).eval()
     team = join(device, "replicate")

@@ -17,7 +17,7 @@ from regard.train.ema import share_kept
 from regard.train.loop import Training
 from regard.train.metrics import read_rows
 from regard.train.steps import Step
-from regard.train.task import Setting
+from regard.train.task import TaskSetting
 from tests.train import small
 
 
@@ -30,7 +30,7 @@ def test_against_a_loop_written_out(accumulate, tmp_path):
     """Mean loss, clipping, schedule, AdamW and averages, spelt out in plain torch."""
     recipe = small.plain(accumulate=accumulate, ema=0.5, clip=0.5, steps=6, validate_every=None)
     train(recipe, tmp_path, quiet=True, device="cpu")
-    task = recipe.task.build(Setting(torch.device("cpu"), recipe.seed))
+    task = recipe.task.build(TaskSetting(torch.device("cpu"), recipe.seed))
     model = task.model(generator(recipe.seed, "weights"))
     averages = {name: p.detach().clone() for name, p in model.named_parameters()}
     matrices = [p for p in model.parameters() if p.ndim > 1]
@@ -113,7 +113,7 @@ def test_a_loss_that_went_wrong(value, message, tmp_path, monkeypatch):
     assert "at step 7, batch " in text
     assert "step-000005" in text
     assert "--set optimizer.lr" in text
-    task = small.images().task.build(Setting(torch.device("cpu"), 0))
+    task = small.images().task.build(TaskSetting(torch.device("cpu"), 0))
     assert f"batch {', '.join(map(str, task.batch(6, 16)[0][:8].tolist()))} and 8 more" in text
 
 

@@ -21,7 +21,7 @@ from regard.train import (
     load_run,
     train,
 )
-from regard.train.task import Setting
+from regard.train.task import TaskSetting
 from regard.train.tasks.rows import readable
 from regard.train.tasks.text_models import fitted
 from regard.train.tasks.windows import Windows, consecutive
@@ -49,7 +49,7 @@ def test_every_held_out_token_is_a_target_once(count):
 
 
 def test_dialogues_have_padding_that_no_loss_counts():
-    task = small.words().task.build(Setting(CPU, 0))
+    task = small.words().task.build(TaskSetting(CPU, 0))
     tokens, targets = inputs = task.prepare((torch.arange(24),), torch.Generator())
     model = task.model(torch.Generator().manual_seed(0))
     total, count = task.loss(model, inputs, None)
@@ -68,7 +68,7 @@ def test_dialogues_have_padding_that_no_loss_counts():
 
 
 def test_validation_is_over_the_whole_held_out_part():
-    task = small.language().task.build(Setting(CPU, 0))
+    task = small.language().task.build(TaskSetting(CPU, 0))
     model = task.model(torch.Generator().manual_seed(0)).eval()
     scores = task.validate(model)
     held = task.held.tolist()
@@ -106,7 +106,7 @@ def test_hidden_tokens_and_going_on_from_them(tmp_path):
         share=0.25,
         validation=0.01,
     )
-    task = value.build(Setting(CPU, 0))
+    task = value.build(TaskSetting(CPU, 0))
     tokens, places, targets = task.prepare(task.batch(0, 400), torch.Generator().manual_seed(0))
     assert places.shape == targets.shape == (400, 4)
     assert all(len(row.unique()) == 4 for row in places)
@@ -141,8 +141,8 @@ def test_completion_and_the_course_model(tmp_path):
 
 def test_tokens_read_as_unknown_and_rare_words_that_count_as_unknown():
     spec = replace(small.words().task, tokens=Words())
-    plain = spec.build(Setting(CPU, 0))
-    task = replace(spec, hide=0.3, rare=0.5).build(Setting(CPU, 0))
+    plain = spec.build(TaskSetting(CPU, 0))
+    task = replace(spec, hide=0.3, rare=0.5).build(TaskSetting(CPU, 0))
     at, draws = torch.arange(task.examples), torch.Generator().manual_seed(0)
     (tokens, targets), (read, told) = plain.prepare((at,), draws), task.prepare((at,), draws)
     unk, real = task.tokenizer.unk, targets >= 0
@@ -160,7 +160,7 @@ def test_tokens_read_as_unknown_and_rare_words_that_count_as_unknown():
 
 @pytest.mark.parametrize("kind", ["images", "language", "words", "texts", "masked", "completion"])
 def test_only_a_part_that_nothing_was_chosen_by_is_a_test(kind):
-    task = getattr(small, kind)().task.build(Setting(CPU, 0))
+    task = getattr(small, kind)().task.build(TaskSetting(CPU, 0))
     model = task.model(torch.Generator().manual_seed(0)).eval()
     assert task.has_test == (kind in ("images", "texts", "completion"))
     if task.has_test:
@@ -177,7 +177,7 @@ def test_unknown_tokens_need_a_tokenizer_that_has_one():
 
 
 def test_validation_of_the_known_words_alone():
-    task = replace(small.words().task, tokens=Words(), validation=0.3).build(Setting(CPU, 0))
+    task = replace(small.words().task, tokens=Words(), validation=0.3).build(TaskSetting(CPU, 0))
     assert task.unknown > 0
     model = task.model(torch.Generator().manual_seed(0)).eval()
     nats = []
@@ -190,9 +190,9 @@ def test_validation_of_the_known_words_alone():
 
 
 def test_hidden_words_are_padding_to_the_model():
-    task = replace(small.texts().task, hide=0.4).build(Setting(CPU, 0))
+    task = replace(small.texts().task, hide=0.4).build(TaskSetting(CPU, 0))
     tokens, segments, _ = task.prepare((torch.arange(64),), torch.Generator().manual_seed(0))
-    plain = small.texts().task.build(Setting(CPU, 0)).prepare((torch.arange(64),), torch.Generator())
+    plain = small.texts().task.build(TaskSetting(CPU, 0)).prepare((torch.arange(64),), torch.Generator())
     assert torch.equal(tokens, plain[0])
     assert (segments[:, 0] == 0).all()
     assert (segments <= plain[1]).all()
@@ -214,7 +214,7 @@ def test_pretraining_on_the_labelled_texts_alone():
     model = EncoderConfig(vocab=None, context=16, depth=1, width=16, heads=2)
     few = MaskedText(data="verdicts", model=model, tokens=BytePairs(300), unlabelled=False)
     many = replace(few, unlabelled=True)
-    counts = [len(spec.build(Setting(CPU, 0)).windows.tokens) for spec in (few, many)]
+    counts = [len(spec.build(TaskSetting(CPU, 0)).windows.tokens) for spec in (few, many)]
     assert counts[0] <= counts[1]
 
 

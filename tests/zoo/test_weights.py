@@ -12,7 +12,7 @@ import torch
 from regard import data, recipes, zoo
 from regard.train.runs.images import ImageRun
 from regard.train.runs.opening import WEIGHTS
-from regard.train.task import Setting
+from regard.train.task import TaskSetting
 
 ROOT = Path(__file__).parents[2]
 EMBEDDED = ("digits", "play", "verdicts")
@@ -76,7 +76,7 @@ def test_its_loss_is_reproduced_on_the_held_out_part(name, tmp_path):
     folder = None if source in EMBEDDED else folder_of(source, tmp_path)
     if folder is None and source not in EMBEDDED:
         pytest.skip(f"{source} is not here")
-    task = recipes.get(name).task.build(Setting(torch.device("cpu"), 0, folder))
+    task = recipes.get(name).task.build(TaskSetting(torch.device("cpu"), 0, folder))
     assert task.tokenizer.vocab == entry.tokenizer.vocab
     found, told = task.validate(entry.model), entry.description["scores"]
     assert found["loss"] == pytest.approx(told["loss"], abs=0.02)  # the smaller weights' share

@@ -75,8 +75,6 @@ def attend(problem: Problem, plan: BlockPlan) -> Tensor:
 
 
 class _SavedBlocks(FunctionCtx):
-    """What the forward pass leaves for the backward pass."""
-
     saved_tensors: tuple[Tensor, ...]
     plan: BlockPlan
     scale: float

@@ -1,4 +1,4 @@
-"""Any pattern by its non-empty tiles, gathered for each tile of queries. CPU."""
+"""Whatever pattern, by its non-empty tiles, gathered for each tile of queries. CPU."""
 
 from __future__ import annotations
 

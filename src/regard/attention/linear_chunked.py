@@ -85,8 +85,6 @@ def _mix(a: Tensor, b: Tensor, c: Tensor, start: Tensor, over: SumRange) -> tupl
 
 
 class _SavedMix(FunctionCtx):
-    """What the forward pass leaves for the backward pass."""
-
     saved_tensors: tuple[Tensor, ...]
     over: SumRange
 

@@ -139,8 +139,6 @@ def rows_first(x: Tensor) -> Tensor:
 
 
 class _SavedWalk(FunctionCtx):
-    """What the forward pass leaves for the backward pass."""
-
     saved_tensors: tuple[Tensor, ...]
     needs_input_grad: tuple[bool, ...]
     plan: LaunchPlan

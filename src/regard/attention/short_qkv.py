@@ -138,8 +138,6 @@ Inputs = tuple[Tensor, int, float, bool, int, int]
 
 
 class _SavedProjection(FunctionCtx):
-    """What the forward pass leaves for the backward pass."""
-
     saved_tensors: tuple[Tensor, ...]
     rest: tuple[float, ...]
 

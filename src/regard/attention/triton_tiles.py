@@ -209,8 +209,6 @@ def backward(
 
 
 class _SavedTiles(FunctionCtx):
-    """What the forward pass leaves for the backward pass."""
-
     saved_tensors: tuple[Tensor, ...]
     work: Work
     tilings: Tilings

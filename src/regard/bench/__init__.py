@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from regard.bench.report import Report
+    from regard.bench.report import BenchReport
 
 NAMES = ("attention", "endless", "generate", "linear", "models", "recurrence", "sentiment")
 WITH_DATA = ("sentiment",)  # the others need none
@@ -24,7 +24,7 @@ def run(
     only: Sequence[str] = (),
     data_dir: Path | None = None,
     titles: bool = True,
-) -> tuple[Report, Path]:
+) -> tuple[BenchReport, Path]:
     """Run a benchmark, print its rows as they come, and write its file and its plot: the report and its path.
 
     `device` is cpu or cuda, or else cuda if there is one; `only` names some parts of a benchmark in parts.
@@ -48,7 +48,7 @@ def run(
         more = {"folder": out, "only": only}
     if titles:
         print(getattr(module, "ROW", TimeRow).titles())
-    report: Report = module.run(device, quick, **more)
+    report: BenchReport = module.run(device, quick, **more)
     path = report.save(out)
     if report.series:
         title = f"{name} on {report.machine.accelerator or report.machine.processor}"

@@ -18,7 +18,7 @@ from regard.attention.triton_tiles import prepare
 from regard.bench import exact
 from regard.bench.exact import Inputs, qkv
 from regard.bench.machine import H200_BYTES, H200_OPERATIONS
-from regard.bench.report import Report
+from regard.bench.report import BenchReport
 from regard.bench.timing import Timed, both_ways, captured, clocked, milliseconds, seconds
 from regard.pattern import (
     Blocks,
@@ -37,15 +37,15 @@ from regard.pattern import (
 COMPOSITE = Causal() & Strided(back=128) | Global(first=4) & Causal()
 
 
-def run(device: str, quick: bool) -> Report:
+def run(device: str, quick: bool) -> BenchReport:
     """Measure everything that the device can run."""
-    report = Report("attention", {"device": device, "quick": quick})
+    report = BenchReport("attention", {"device": device, "quick": quick})
     torch.manual_seed(0)
     (_cuda if device == "cuda" else _cpu)(report, quick)
     return report
 
 
-def _cpu(report: Report, quick: bool) -> None:
+def _cpu(report: BenchReport, quick: bool) -> None:
     n = 4096 if quick else 16384
     report.settings |= {"n": n, "B": 1, "H": 4, "D": 64, "dtype": "float32"}
     inputs = qkv(n, 4, 64, "cpu", torch.float32)
@@ -91,7 +91,7 @@ def _floor(pattern: Pattern, n: int, heads: int, width: int) -> float:
     return 1e3 * max(work, 4 * 2 * n * width * heads / H200_BYTES)
 
 
-def _cuda(report: Report, quick: bool) -> None:
+def _cuda(report: BenchReport, quick: bool) -> None:
     n, heads = (8192 if quick else 65536), 16
     report.settings |= {"n": n, "B": 1, "H": heads, "dtype": "bfloat16"}
     flex = _Flex()
@@ -124,7 +124,7 @@ def _cuda(report: Report, quick: bool) -> None:
     _series(report, heads)
 
 
-def _series(report: Report, heads: int) -> None:
+def _series(report: BenchReport, heads: int) -> None:
     """Forward times against length, for the plot."""
     for length in (4096, 8192, 16384, 32768, 65536, 131072):
         inputs = qkv(length, heads, 64, "cuda", torch.bfloat16)
@@ -175,7 +175,7 @@ class _Flex:
         return replace(out, note=f"block mask {1e3 * spent:.0f} ms")
 
 
-def _short(report: Report) -> None:
+def _short(report: BenchReport) -> None:
     """Short sequences under a CUDA graph, so that launching costs nothing."""
     for n in (512, 1024, 2048):
         q, k, v = (torch.randn(8, 16, n, 64, device="cuda", dtype=torch.bfloat16) for _ in range(3))
@@ -188,7 +188,7 @@ def _short(report: Report) -> None:
         report.add(f"strided(256) n={n} B8, graph", times.pop("regard"), times)
 
 
-def _prepare(report: Report, n: int) -> None:
+def _prepare(report: BenchReport, n: int) -> None:
     """What a pattern costs before its first kernel, caches empty: arithmetic for a band, else lists."""
     for pattern in (Strided(back=256), COMPOSITE):
         for length in (n, 1 << 20):
@@ -201,7 +201,7 @@ def _prepare(report: Report, n: int) -> None:
             report.add(f"prepare {_label(pattern, 64)[:-4]} n={length}", Timed(statistics.median(times)))
 
 
-def _segments(report: Report, n: int, heads: int, flex: _Flex) -> None:
+def _segments(report: BenchReport, n: int, heads: int, flex: _Flex) -> None:
     """Packed documents that change with every batch: bounds, or a block mask, made inside the clock."""
     inputs = qkv(n, heads, 64, "cuda", torch.bfloat16)
     # As a pattern the documents become the same segments in the same kernel, so that is what is checked.

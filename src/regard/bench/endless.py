@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from regard.bench.generate import GPT2Size
-from regard.bench.report import Report
+from regard.bench.report import BenchReport
 from regard.bench.timing import Timed, failed, seconds, synchronise
 from regard.layers import Rotary
 from regard.models import GPT, GPTConfig
@@ -62,7 +62,7 @@ class Curve:
         }
 
 
-def run(device: str, quick: bool) -> Report:
+def run(device: str, quick: bool) -> BenchReport:
     """Both curves: milliseconds per token and megabytes, against the tokens written."""
     cuda = device == "cuda"
     dtype = torch.bfloat16 if cuda else torch.float32
@@ -71,7 +71,7 @@ def run(device: str, quick: bool) -> Report:
     limits = (90.0, 60.0) if cuda else (2400.0, 60.0)  # seconds, after which a stream is cut short
     curves: list[dict[str, object]] = []
     settings = {"device": device, "quick": quick, "dtype": str(dtype)}
-    report = Report("endless", settings | {"model": f"{config.depth}×{config.width}", "curves": curves})
+    report = BenchReport("endless", settings | {"model": f"{config.depth}×{config.width}", "curves": curves})
     patterns = (Strided(back=16 if quick else 256), Causal())
     for pattern, count, limit in zip(patterns, counts, limits, strict=True):
         try:
@@ -147,7 +147,7 @@ def held(device: str) -> float:
     return pages * 4096 / 1e6
 
 
-def plot(report: Report, path: Path, title: str) -> None:
+def plot(report: BenchReport, path: Path, title: str) -> None:
     """Milliseconds per token and megabytes against tokens, side by side."""
     figure = new_figure(9.0, 3.8, fitted=True)
     panels = figure.subplots(1, 2)

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from regard.bench.compiles import compilations
 from regard.bench.machine import H200_BYTES
-from regard.bench.report import Report
+from regard.bench.report import BenchReport
 from regard.bench.timing import Timed, failed, seconds
 from regard.layers import Gelu, PreNorm
 from regard.models import GPT, GPTConfig, from_huggingface
@@ -58,7 +58,7 @@ TINY = GPT2Size("tiny", 2, 32, 2, 100, 64)
 PARTS = ("one", "many", "124m", "xl", "prompts", "training")
 
 
-def run(device: str, quick: bool, folder: Path | None = None, only: Sequence[str] = ()) -> Report:
+def run(device: str, quick: bool, folder: Path | None = None, only: Sequence[str] = ()) -> BenchReport:
     """Check, then time each part: beside transformers, beside the memory's speed, beside training."""
     unknown = [name for name in only if name not in PARTS]
     if unknown:
@@ -68,7 +68,7 @@ def run(device: str, quick: bool, folder: Path | None = None, only: Sequence[str
     span = (4, 12) if quick else (32, 288) if cuda else (32, 96)
     settings: dict[str, object] = {"device": device, "quick": quick, "dtype": str(dtype), "tokens": span}
     settings |= {"parts": ", ".join(only)} if only else {}
-    report = Report("generate", settings)
+    report = BenchReport("generate", settings)
     settings["checks"] = [check(size, device)]
     many = 2 if quick else 64 if cuda else 8
     parts: dict[str, Callable[[], None]] = {
@@ -183,7 +183,9 @@ def _ours(size: GPT2Size, device: str, dtype: torch.dtype) -> GPT:
         return GPT(size.config(), generator=generator).to(dtype).eval()
 
 
-def _beside(report: Report, size: GPT2Size, batch: int, device: str, dtype: torch.dtype, span: Span) -> None:
+def _beside(
+    report: BenchReport, size: GPT2Size, batch: int, device: str, dtype: torch.dtype, span: Span
+) -> None:
     tokens = torch.randint(size.vocab, (batch, 8), generator=torch.Generator().manual_seed(0)).to(device)
     model = _ours(size, device, dtype)
     calls: dict[str, tuple[Generate, Span]] = {
@@ -215,7 +217,7 @@ def _greedy(generate: Callable[..., Tensor], tokens: Tensor, options: dict[str, 
     return generate(tokens, attention_mask=mask, do_sample=False, pad_token_id=0, **lengths, **options)
 
 
-def _alone(report: Report, size: GPT2Size, device: str, dtype: torch.dtype, span: Span) -> None:
+def _alone(report: BenchReport, size: GPT2Size, device: str, dtype: torch.dtype, span: Span) -> None:
     tokens = torch.randint(size.vocab, (1, 8), generator=torch.Generator().manual_seed(0)).to(device)
     model = _ours(size, device, dtype)
     call: Generate = lambda count: model.generate(tokens, max_new_tokens=count)  # noqa: E731
@@ -227,7 +229,7 @@ def _alone(report: Report, size: GPT2Size, device: str, dtype: torch.dtype, span
     report.add(f"{size}, batch 1", ours, {}, floor)
 
 
-def _prompts(report: Report, size: GPT2Size, device: str, dtype: torch.dtype) -> None:
+def _prompts(report: BenchReport, size: GPT2Size, device: str, dtype: torch.dtype) -> None:
     """Prompts of lengths not met before: what is compiled for them, and how soon the first token comes."""
     model = _ours(size, device, dtype)
     lengths = [n for n in (5, 17, 64, 200) if n + 16 <= size.context]
@@ -250,7 +252,7 @@ def _prompts(report: Report, size: GPT2Size, device: str, dtype: torch.dtype) ->
     report.add(f"{size}, new prompt lengths", Timed(forward=max(times.values()), note=note))
 
 
-def _training(report: Report, size: GPT2Size, device: str, dtype: torch.dtype) -> None:
+def _training(report: BenchReport, size: GPT2Size, device: str, dtype: torch.dtype) -> None:
     """Generating some tokens beside one training step on as many."""
     found = compare(_ours(size, device, dtype), min(128, size.context // 2))
     note = (

@@ -11,17 +11,17 @@ from torch import Tensor
 from regard.attention import linear_attend
 from regard.bench.exact import PARTS, Inputs, multiples, qkv, refuse
 from regard.bench.machine import H200_BYTES
-from regard.bench.report import Report
+from regard.bench.report import BenchReport
 from regard.bench.timing import Timed, both_ways
 
 CHECKED = 3000  # positions at which results are compared: the definition takes the square of them
 
 
-def run(device: str, quick: bool) -> Report:
+def run(device: str, quick: bool) -> BenchReport:
     """Measure what the device can run."""
     heads, dtype = (16, torch.bfloat16) if device == "cuda" else (4, torch.float32)
     n = 4096 if quick else 65536 if device == "cuda" else 16384
-    report = Report(
+    report = BenchReport(
         "linear", {"device": device, "quick": quick, "n": n, "B": 1, "H": heads, "D": 64, "dtype": str(dtype)}
     )
     torch.manual_seed(0)

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from regard.bench.report import Report
+from regard.bench.report import BenchReport
 from regard.bench.timing import Timed, captured, milliseconds
 from regard.models import ViT, ViTConfig, from_huggingface
 
@@ -43,13 +43,13 @@ FULL = (ViTSize(28, 1, 6, 128, 4), ViTSize(32, 3, 6, 256, 4))
 QUICK = (ViTSize(28, 1, 1, 16, 2), ViTSize(32, 3, 1, 16, 2))
 
 
-def run(device: str, quick: bool) -> Report:
+def run(device: str, quick: bool) -> BenchReport:
     """Check ours against transformers, then time everyone's step at two shapes."""
     batch = 4 if quick else 1024 if device == "cuda" else 16
     step = "forward, loss, backward" + (", fused AdamW" if device == "cuda" else "")
     dtype = "bfloat16 by autocast, weights float32" if device == "cuda" else "float32"
     settings = {"device": device, "quick": quick, "batch": batch, "dtype": dtype, "step": step}
-    report = Report("models", settings)
+    report = BenchReport("models", settings)
     sizes = QUICK if quick else FULL
     settings["checks"] = [_check(size) for size in sizes]
     for size in sizes:
@@ -143,7 +143,7 @@ def _batch(size: ViTSize, batch: int, device: str) -> tuple[Tensor, Tensor]:
     return images.to(device), torch.randint(size.classes, (batch,), generator=generator).to(device)
 
 
-def _time(report: Report, size: ViTSize, batch: int, device: str) -> None:
+def _time(report: BenchReport, size: ViTSize, batch: int, device: str) -> None:
     images, labels = _batch(size, batch, device)
 
     def measure(peer: str | None, how: str) -> Timed:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from regard.bench.exact import multiples
-from regard.bench.report import Report
+from regard.bench.report import BenchReport
 from regard.bench.timing import Timed, both_ways, milliseconds
 from regard.recurrence import ACTIVATIONS, STARTS, choose, grid_rnn, identity, linear_rnn, rnn
 
@@ -29,12 +29,12 @@ SEQUENCES: dict[str, tuple[Way, Way]] = {
 }
 
 
-def run(device: str, quick: bool) -> Report:
+def run(device: str, quick: bool) -> BenchReport:
     """Check every way in every dtype, then time them at one size."""
     side, h, steps, batches = (12, 16, 64, (1, 2)) if quick else (64, 128, 1024, (1, 64))
     dtypes = [torch.float32] + ([torch.bfloat16] if device == "cuda" else [])
     checks: list[str] = []
-    report = Report(
+    report = BenchReport(
         "recurrence",
         {"device": device, "quick": quick, "rows": side, "cols": side, "c": 3, "h": h, "T": steps}
         | {"check": "error against float64, in multiples of the loop's own", "checks": checks},
@@ -149,7 +149,7 @@ def _kind(dtype: torch.dtype) -> str:
     return str(dtype).removeprefix("torch.")
 
 
-def _time_grid(report: Report, shape: tuple[int, ...], dtype: torch.dtype, device: str) -> None:
+def _time_grid(report: BenchReport, shape: tuple[int, ...], dtype: torch.dtype, device: str) -> None:
     """Ours as it comes and each peer; on a GPU also our wavefront, plain and in a CUDA graph."""
     inputs, grad = _grid(shape, dtype, device)
 
@@ -179,7 +179,7 @@ def _peak(way: Way, inputs: list[Tensor], grad: Tensor) -> str:
     return f"peak {used / (grad.numel() * grad.element_size()):.2f} hidden states"
 
 
-def _time_sequence(report: Report, name: str, fast: Way, slow: Way, problem: Problem) -> list[str]:
+def _time_sequence(report: BenchReport, name: str, fast: Way, slow: Way, problem: Problem) -> list[str]:
     """Ours beside the loop, and what the check found; where only gradients fail it, the forward alone."""
     inputs, _ = problem
     device, checks = inputs[0].device.type, []

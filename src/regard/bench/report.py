@@ -17,7 +17,7 @@ from regard.paper.quantities import binary
 
 
 @dataclass(frozen=True)
-class Row(ABC):
+class BenchRow(ABC):
     """One measured thing, with a title and an alignment for each cell of its line."""
 
     columns: ClassVar[Sequence[tuple[str, str]]]
@@ -38,7 +38,7 @@ class Row(ABC):
 
 
 @dataclass(frozen=True)
-class TimeRow(Row):
+class TimeRow(BenchRow):
     """The time of ours, or of a peer with how many times as long it takes as ours."""
 
     columns = (
@@ -75,16 +75,16 @@ def _ratio(value: float | None, ours: float | None) -> float | None:
 
 
 @dataclass
-class Report:
+class BenchReport:
     """The rows of one run, and the machine it ran on."""
 
     name: str
     settings: dict[str, object]
     machine: Machine = field(default_factory=this_machine)
-    rows: list[Row] = field(default_factory=list)
+    rows: list[BenchRow] = field(default_factory=list)
     series: dict[str, dict[int, float]] = field(default_factory=dict)  # what the plot shows: n -> ms
 
-    def record(self, row: Row) -> None:
+    def record(self, row: BenchRow) -> None:
         """Keep a row and print it at once, so that a killed run is not lost."""
         self.rows.append(row)
         print(row.line(), flush=True)
@@ -127,7 +127,7 @@ def save(folder: Path, name: str, machine: Machine, found: dict[str, object]) ->
     return path
 
 
-def plot(report: Report, path: Path, title: str) -> None:
+def plot(report: BenchReport, path: Path, title: str) -> None:
     """The series of a report against length, on log axes."""
     figure = new_figure(6.4, 4.2, fitted=True)
     axes = figure.subplots()

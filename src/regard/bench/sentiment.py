@@ -12,16 +12,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
 
-from regard.bench.report import Report, Row
+from regard.bench.report import BenchReport, BenchRow
 from regard.bench.timing import clocked
 from regard.data import Reviews, Texts, load, split
 from regard.data.cleaning import without_markup
 from regard.errors import need
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix  # one row per text, one column per feature
+    from sklearn.feature_extraction.text import CountVectorizer
 
 SEED = 0
 TOKENS = {
@@ -37,15 +41,13 @@ RULE = (
 )
 FIRST = {"C": 0.03, "beta": 0.5}  # the setting of NB-SVM that judges readings
 QUICK = 2000, 500  # texts to learn from, and to test on
-Matrix = Any  # of scipy, sparse: one row per text, one column per feature
-Counter = Any  # of scikit-learn, which has no types either
 Labels = np.ndarray  # 0 or 1 per text
 
 
 class Counted(NamedTuple):
     """One part of the texts as counts, and the seconds that counting took."""
 
-    counts: Matrix
+    counts: csr_matrix
     labels: Labels
     seconds: float
 
@@ -53,13 +55,13 @@ class Counted(NamedTuple):
 class Fitted(NamedTuple):
     """A trained method: what it answers, how many numbers it learnt, and its flops at k present features."""
 
-    predict: Callable[[Matrix], Labels]
+    predict: Callable[[csr_matrix], Labels]
     parameters: int
     flops: Callable[[int], int]
 
 
 @dataclass(frozen=True)
-class Reading:
+class NGramFeatures:
     """How texts become counts; `least` is in how many texts a feature must be."""
 
     tokens: str
@@ -67,7 +69,7 @@ class Reading:
     longest: int = 2  # pairs of neighbours are features too
     least: int = 2
 
-    def counter(self) -> Counter:
+    def counter(self) -> CountVectorizer:
         """Scikit-learn's counter of features."""
         return need("sklearn.feature_extraction.text", "data").CountVectorizer(
             preprocessor=_cleaned if self.cleaned else str.lower,
@@ -93,7 +95,7 @@ class Method:
 
 
 @dataclass(frozen=True)
-class Scored(Row):
+class Scored(BenchRow):
     """One method with its chosen setting."""
 
     columns = (
@@ -123,30 +125,30 @@ class Scored(Row):
 ROW = Scored
 
 
-def run(device: str, quick: bool, data_dir: Path | None = None) -> Report:
+def run(device: str, quick: bool, data_dir: Path | None = None) -> BenchReport:
     """Choose, then train and test each method; on the embedded verdicts if quick or without IMDb."""
     found = _reviews(quick, data_dir)
     learn, held = split(len(found.train), 0.1, seed=0)  # as ClassifyTexts cuts it
     parts = found.train.take(learn), found.train.take(held)
     versions = {name: need(name, "data").__version__ for name in ("sklearn", "scipy", "numpy")}
-    report = Report(
+    report = BenchReport(
         "sentiment",
         {"device": "cpu", "quick": quick, "data": found.name, "seed": SEED}
         | {"training texts": len(learn), "held out": len(held), "tested": len(found.test)}
         | {"versions": versions, "note": RULE},
     )
     start = time.perf_counter()
-    tried: dict[Reading, float] = {}
+    tried: dict[NGramFeatures, float] = {}
     for tokens in TOKENS:
         for cleaned in (False, True):
-            reading = Reading(tokens, cleaned)
+            reading = NGramFeatures(tokens, cleaned)
             tried[reading] = _try_reading(parts, reading)
             print(f"{'NB-SVM, validation':<28} {100 * tried[reading]:>6.2f} %   {reading}", flush=True)
     best = max(tried, key=lambda reading: tried[reading])
     report.settings["readings"] = {str(reading): score for reading, score in tried.items()}
     chosen: dict[str, dict[str, float]] = {}
     report.settings |= {"reading": str(best), "choices": chosen}
-    counted: dict[Reading, tuple[list[Counted], list[Counted]]] = {}
+    counted: dict[NGramFeatures, tuple[list[Counted], list[Counted]]] = {}
     for method in METHODS:
         reading = replace(best, longest=method.longest, least=method.least)
         if reading not in counted:
@@ -159,7 +161,7 @@ def run(device: str, quick: bool, data_dir: Path | None = None) -> Report:
     return report
 
 
-def logistic(counts: Matrix, labels: Labels, C: float) -> Fitted:
+def logistic(counts: csr_matrix, labels: Labels, C: float) -> Fitted:
     """Logistic regression on TF-IDF, logarithmic counts and rows of length one."""
     weigh = need("sklearn.feature_extraction.text", "data").TfidfTransformer(sublinear_tf=True)
     model = need("sklearn.linear_model", "data").LogisticRegression(
@@ -169,7 +171,7 @@ def logistic(counts: Matrix, labels: Labels, C: float) -> Fitted:
     return Fitted(lambda x: model.predict(weigh.transform(x)), 2 * counts.shape[1] + 1, lambda k: 3 * k)
 
 
-def nb_svm(counts: Matrix, labels: Labels, C: float, beta: float) -> Fitted:
+def nb_svm(counts: csr_matrix, labels: Labels, C: float, beta: float) -> Fitted:
     """A linear SVM on log-count ratios of present features (Wang and Manning 2012).
 
     Its weights are drawn towards their mean size: (1 − β)·w̄ + β·w.
@@ -186,7 +188,7 @@ def nb_svm(counts: Matrix, labels: Labels, C: float, beta: float) -> Fitted:
     )
 
 
-def log_count_ratio(present: Matrix, labels: Labels, smooth: float = 1.0) -> np.ndarray:
+def log_count_ratio(present: csr_matrix, labels: Labels, smooth: float = 1.0) -> np.ndarray:
     """How much likelier each feature is in positive texts, as a logarithm: log((p/‖p‖₁)/(q/‖q‖₁)).
 
     >>> x = np.array([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
@@ -197,7 +199,7 @@ def log_count_ratio(present: Matrix, labels: Labels, smooth: float = 1.0) -> np.
     return np.log(p / p.sum()) - np.log(q / q.sum())
 
 
-def perceptron(counts: Matrix, labels: Labels, epochs: int, hidden: int = 32) -> Fitted:
+def perceptron(counts: csr_matrix, labels: Labels, epochs: int, hidden: int = 32) -> Fitted:
     """One hidden layer of ReLU over TF-IDF of single words, by scikit-learn and Adam."""
     weigh = need("sklearn.feature_extraction.text", "data").TfidfTransformer(sublinear_tf=True)
     x = weigh.fit_transform(counts)
@@ -240,7 +242,7 @@ def _reviews(quick: bool, data_dir: Path | None) -> Reviews:
     return replace(found, train=train, test=test)
 
 
-def _count(reading: Reading, learn: Texts, *others: Texts) -> list[Counted]:
+def _count(reading: NGramFeatures, learn: Texts, *others: Texts) -> list[Counted]:
     """Counts, in all parts, of the features that the first part has."""
     counter, found = reading.counter(), []
     for part, count in ((learn, counter.fit_transform), *((other, counter.transform) for other in others)):
@@ -249,7 +251,7 @@ def _count(reading: Reading, learn: Texts, *others: Texts) -> list[Counted]:
     return found
 
 
-def _try_reading(parts: Sequence[Texts], reading: Reading) -> float:
+def _try_reading(parts: Sequence[Texts], reading: NGramFeatures) -> float:
     """The validation accuracy of NB-SVM with one setting."""
     learn, held = _count(reading, *parts)
     return _accuracy(nb_svm(learn.counts, learn.labels, **FIRST).predict(held.counts), held)
@@ -291,7 +293,7 @@ def _cleaned(text: str) -> str:
     return without_markup(text).lower()
 
 
-def _present(counts: Matrix) -> Matrix:
+def _present(counts: csr_matrix) -> csr_matrix:
     """Ones where something was counted."""
     return (counts > 0).astype(np.float32)
 

@@ -15,7 +15,6 @@ from regard.cli.options import AsJson, print_json
 
 if TYPE_CHECKING:
     from regard.lessons import Verdict
-    from regard.lessons.checking.files import Report
 
 Name = Annotated[
     str, typer.Argument(metavar="LESSON", help="The lesson whose exercises are answered.", show_default=False)
@@ -43,6 +42,7 @@ def check(name: Name, answers: Answers = None, as_json: AsJson = False) -> None:
     Example: regard check counting-attention "n*(n+1)/2"
     """
     from regard.lessons import get
+    from regard.lessons.checking.files import check_all, is_file_name
     from regard.lessons.render.terminal import exercises
 
     lesson = get(name)
@@ -54,7 +54,7 @@ def check(name: Name, answers: Answers = None, as_json: AsJson = False) -> None:
             for line in exercises(lesson.exercises, name):
                 console.print(line)
         return
-    found = _judged(name, answers)
+    found = check_all(lesson.exercises, [Path(one) if is_file_name(one) else one for one in answers])
     if as_json:
         verdicts = [verdict.as_dict() for verdict in found.verdicts]
         print_json({"lesson": name, "verdicts": verdicts, "faults": found.faults, "notes": found.notes})
@@ -68,29 +68,6 @@ def check(name: Name, answers: Answers = None, as_json: AsJson = False) -> None:
         raise typer.Exit(2)
     if not all(verdict.right for verdict in found.verdicts):
         raise typer.Exit(1)
-
-
-def _judged(name: str, answers: Sequence[str]) -> Report:
-    """The verdicts on all answers that can be read, those in files among them."""
-    from regard.lessons import check_file, get
-    from regard.lessons.checking.checker import Answering
-    from regard.lessons.checking.files import Report, is_file_name
-
-    answering = Answering(get(name).exercises)
-    reports: list[Report] = []
-    for answer in answers:
-        try:
-            if is_file_name(answer):
-                reports.append(check_file(name, Path(answer)))
-            else:
-                reports.append(Report((answering.judge(answer),), ()))
-        except ValueError as error:
-            reports.append(Report((), (str(error),)))
-    return Report(
-        tuple(verdict for report in reports for verdict in report.verdicts),
-        tuple(fault for report in reports for fault in report.faults),
-        tuple(note for report in reports for note in report.notes),
-    )
 
 
 def _print(verdicts: Sequence[Verdict]) -> None:

@@ -10,7 +10,7 @@ import typer
 from regard.cli.options import AsJson, DataDir, Device, print_json
 
 if TYPE_CHECKING:
-    from regard.probe import Report
+    from regard.probe import EvaluationReport
 
 ReportFile = Annotated[
     Path | None,
@@ -47,7 +47,7 @@ def evaluate(
 
     part = "test" if test else "validation"
     opened = open_run(run, device=chosen_device(device))
-    found: Report | None = None
+    found: EvaluationReport | None = None
     if report is None and opened.recipe is not None:
         scores = opened.evaluate(test=test, data_dir=data_dir)
     else:
@@ -70,7 +70,7 @@ def evaluate(
         print(f"Open {report}")
 
 
-def write(found: Report, path: Path) -> None:
+def write(found: EvaluationReport, path: Path) -> None:
     """The report as Markdown or as a page."""
     from regard import probe
 

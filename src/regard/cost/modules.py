@@ -7,15 +7,15 @@ from torch import nn
 from regard.layers import (
     RNN,
     Attention,
-    Block,
     FeedForward,
     GatedFeedForward,
-    GridRNN,
+    GridRNNStack,
     GridScan,
     LayerNorm,
-    PatchEmbed,
+    PatchProjection,
     RMSNorm,
     SequenceScan,
+    TransformerBlock,
 )
 from regard.layers.attention_shapes import AttentionShape
 from regard.layers.block import block_shape
@@ -32,7 +32,7 @@ from regard.sharing import LocallyConnected1d, LocallyConnected2d
 def shape_of_module(m: nn.Module) -> Shape | None:  # noqa: PLR0911, PLR0912 - one case per layer
     """The shape of a layer of this package, of the course or of torch; None where it has none."""
     match m:
-        case Block():
+        case TransformerBlock():
             attention, feedforward = (
                 _attention(m.attention),
                 m.assembly.feedforward.shape(_width(m.attention)),
@@ -45,13 +45,13 @@ def shape_of_module(m: nn.Module) -> Shape | None:  # noqa: PLR0911, PLR0912 - o
             return FeedForwardShape(width=m.up.in_features, hidden=m.up.out_features)
         case GatedFeedForward():
             return FeedForwardShape(width=m.down.out_features, hidden=m.down.in_features, gated=True)
-        case PatchEmbed():
+        case PatchProjection():
             return PatchShape(channels=m.channels, width=len(m.bias), patch=m.patch)
         case RNN():
             return _sequence(m.layers[0], len(m.layers))  # type: ignore[arg-type]
         case SequenceScan():
             return _sequence(m, 1)
-        case GridRNN():
+        case GridRNNStack():
             return _grid(m.layers[0][0], len(m.layers), len(m.layers[0]))  # type: ignore[index, arg-type]
         case GridScan():
             return _grid(m, 1, 1)

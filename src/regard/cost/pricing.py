@@ -73,11 +73,11 @@ def price(
         each=torch.empty(0, dtype=dtype, device="meta").element_size(),
         segments=segments,
     )
-    return Question(config_or_model, setting).answer()
+    return PriceQuestion(config_or_model, setting).answer()
 
 
 @dataclass(frozen=True)
-class Question:
+class PriceQuestion:
     """What was asked of `price`, so that it can be asked again with letters."""
 
     what: object
@@ -121,7 +121,7 @@ class Question:
                 options = ", ".join(["n", "B", *sizes, *of_pattern])
                 raise ValueError(f"no size is called {name!r}; letters can be: {options}")
         changed = replace(what, **replaced) if replaced else what  # type: ignore[type-var]
-        return Question(changed, replace(setting, letters=kept)).answer()
+        return PriceQuestion(changed, replace(setting, letters=kept)).answer()
 
 
 def described(what: object) -> HasShapes | Shape:

@@ -12,7 +12,7 @@ from regard.layers.letters import Number
 if TYPE_CHECKING:
     from sympy import Symbol
 
-    from regard.cost.pricing import Question  # which makes costs: for its type alone
+    from regard.cost.pricing import PriceQuestion  # which makes costs: for its type alone
 
 CONVENTIONS = (
     "a sum of k terms is k−1 adds; flops = multiplies + adds; macs are the multiplies of matrix products",
@@ -49,7 +49,7 @@ class Cost:
     uncounted: Mapping[str, int] = field(default_factory=dict)  # operations without a rule, and how often
     notices: tuple[str, ...] = ()
     parts: tuple[tuple[str, Cost], ...] = field(default=(), compare=False)
-    question: Question | None = field(default=None, compare=False, repr=False)
+    question: PriceQuestion | None = field(default=None, compare=False, repr=False)
 
     @property
     def flops(self) -> Number:

@@ -9,8 +9,8 @@ from regard.errors import check_shape, check_sizes
 from regard.pattern import Pattern
 
 
-class Linear(nn.Linear):
-    """A linear map that also loads weights without a bias, as students write them: the bias is then zero."""
+class Affine(nn.Linear):
+    """A linear map with a bias; weights without one, as students write them, load too: it is then zero."""
 
     def _load_from_state_dict(self, weights: dict[str, Tensor], prefix: str, *how: object) -> None:
         if f"{prefix}weight" in weights:
@@ -57,9 +57,9 @@ class AttentionHead(nn.Module):
         super().__init__()
         check_sizes(dim=dim, n_hidden=n_hidden)
         self.dim, self.n_hidden = dim, n_hidden
-        self.W_Q = Linear(dim, n_hidden)
-        self.W_K = Linear(dim, n_hidden)
-        self.W_V = Linear(dim, n_hidden)
+        self.W_Q = Affine(dim, n_hidden)
+        self.W_K = Affine(dim, n_hidden)
+        self.W_V = Affine(dim, n_hidden)
 
     def forward(self, x: Tensor, attn_mask: Tensor | Pattern | None = None) -> tuple[Tensor, Tensor]:
         """Give the output (B,T,n_hidden) and the weights (B,T,T), a row per query; `x` may come without B."""
@@ -82,7 +82,7 @@ class MultiHeadedAttention(nn.Module):
         super().__init__()
         check_sizes(num_heads=num_heads)
         self.heads = nn.ModuleList(AttentionHead(dim, n_hidden) for _ in range(num_heads))
-        self.W_O = Linear(num_heads * n_hidden, dim)
+        self.W_O = Affine(num_heads * n_hidden, dim)
 
     def forward(self, x: Tensor, attn_mask: Tensor | Pattern | None = None) -> tuple[Tensor, Tensor]:
         """Give the mixed outputs (B,T,dim) and the weights of all heads (B,H,T,T)."""

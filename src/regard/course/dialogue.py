@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from regard.course.attention import Linear
+from regard.course.attention import Affine
 from regard.course.transformer import Transformer
 from regard.errors import check_int, check_shape, check_sizes
 from regard.pattern import Causal
@@ -25,7 +25,7 @@ class DialogueGPT(nn.Module):
         self.tok_E = nn.Embedding(vocab_size, dim)
         self.pos_E = nn.Embedding(max_N, dim)
         self.transformer = Transformer(dim, attn_dim, mlp_dim, num_heads, num_layers)
-        self.head = nn.Sequential(nn.LayerNorm(dim), Linear(dim, vocab_size))
+        self.head = nn.Sequential(nn.LayerNorm(dim), Affine(dim, vocab_size))
 
     def forward(self, input_ids: Tensor, return_attn: bool = False) -> tuple[Tensor, Tensor | None]:
         """Map ids (B,T) to logits (B,T,vocab_size) and, if asked, weights (B,L,H,T,T)."""

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from regard.course.attention import Linear, MultiHeadedAttention, may_attend
+from regard.course.attention import Affine, MultiHeadedAttention, may_attend
 from regard.errors import check_shape, check_sizes
 from regard.pattern import Pattern
 
@@ -17,7 +17,7 @@ class FFN(nn.Sequential):
 
     def __init__(self, dim: int, n_hidden: int) -> None:
         check_sizes(dim=dim, n_hidden=n_hidden)
-        super().__init__(nn.LayerNorm(dim), Linear(dim, n_hidden), nn.GELU(), Linear(n_hidden, dim))
+        super().__init__(nn.LayerNorm(dim), Affine(dim, n_hidden), nn.GELU(), Affine(n_hidden, dim))
         self.dim = dim
 
     def forward(self, x: Tensor) -> Tensor:

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from regard.course.attention import Linear
+from regard.course.attention import Affine
 from regard.course.transformer import Transformer
 from regard.errors import check_shape, check_sizes
 
@@ -51,7 +51,7 @@ class VisionTransformer(nn.Module):
         self.pos_E = nn.Embedding(self.patch_embed.num_patches, dim)
         self.cls_token = nn.Parameter(torch.randn(1, 1, dim))
         self.transformer = Transformer(dim, attn_dim, mlp_dim, num_heads, num_layers)
-        self.head = nn.Sequential(nn.LayerNorm(dim), Linear(dim, nout))
+        self.head = nn.Sequential(nn.LayerNorm(dim), Affine(dim, nout))
 
     def forward(self, img: Tensor, return_attn: bool = False) -> tuple[Tensor, Tensor | None]:
         """Map images (B,n_channels,S,S) to logits (B,nout) and, if asked, weights (B,L,H,1+P,1+P)."""

@@ -8,12 +8,18 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from types import ModuleType
+from typing import TYPE_CHECKING, ClassVar
 
 from regard.course import MyTokenizer
 from regard.data.files import read
 from regard.errors import check_int, need
 from regard.files import check, write
+from regard.values import Json
+
+if TYPE_CHECKING:
+    from nltk.tokenize.api import TokenizerI
+    from tokenizers import Tokenizer as Library
 
 FILE = "tokenizer.json"
 START, PAD, UNK = 0, 1, 2
@@ -32,7 +38,7 @@ class Tokenizer(ABC):
     @property
     @abstractmethod
     def vocab(self) -> int:
-        """How many different ids there are."""
+        """The special tokens and the words."""
 
     @abstractmethod
     def encode(self, text: str) -> list[int]:
@@ -100,7 +106,7 @@ class WordTokenizer(Tokenizer):
 
     @property
     def vocab(self) -> int:
-        """How many different ids there are."""
+        """The special tokens and the characters."""
         return len(self.words)
 
     @cached_property
@@ -129,7 +135,7 @@ class WordRules(MyTokenizer):
     A tokenizer that is saved on one machine must read a text in the same way on every other.
     """
 
-    def splitter(self, rules: Any) -> Any:
+    def splitter(self, rules: ModuleType) -> TokenizerI:
         """What cuts a text into sentences: at every full stop."""
         return rules.PunktSentenceTokenizer()
 
@@ -160,7 +166,7 @@ class CharTokenizer(Tokenizer):
 
     @property
     def vocab(self) -> int:
-        """How many different ids there are."""
+        """The special tokens, the bytes and what was merged of them."""
         return len(self.characters)
 
     def encode(self, text: str) -> list[int]:
@@ -191,7 +197,7 @@ class BytePairTokenizer(Tokenizer):
     LEAST = 2 + 256  # the special tokens and the bytes
     TOGETHER = 2_000  # texts encoded in one go: enough for all cores, few enough for their offsets to fit
 
-    def __init__(self, library: Any) -> None:
+    def __init__(self, library: Library) -> None:
         # Otherwise a text in which somebody wrote "<PAD>" would turn into padding.
         library.encode_special_tokens = True
         self.library = library
@@ -256,7 +262,7 @@ class WordPieceTokenizer(BytePairTokenizer):
     kind = "borrowed"  # as it stands in files
     end: int
 
-    def __init__(self, library: Any, specials: dict[str, int]) -> None:
+    def __init__(self, library: Library, specials: dict[str, int]) -> None:
         super().__init__(library)
         self.start, self.pad = specials["start"], specials["pad"]
         self.unk, self.end = specials["unk"], specials["end"]
@@ -290,12 +296,12 @@ class WordPieceTokenizer(BytePairTokenizer):
         """The ids of many texts, on all cores."""
         return [[*ids, self.end] for ids in super().encode_batch(texts)]
 
-    def _state(self) -> dict[str, Any]:
+    def _state(self) -> Json:
         specials = {"start": self.start, "pad": self.pad, "unk": self.unk, "end": self.end}
         return {**super()._state(), "specials": specials}
 
     @classmethod
-    def _from_state(cls, state: dict[str, Any]) -> WordPieceTokenizer:
+    def _from_state(cls, state: Json) -> WordPieceTokenizer:
         library = BytePairTokenizer._from_state(state).library
         return cls(library, {name: int(state["specials"][name]) for name in ("start", "pad", "unk", "end")})
 

@@ -10,7 +10,7 @@ from regard.attention import DistanceBias, attend, short_qkv
 from regard.layers import compiled
 from regard.layers.cache import CachedKeys, LayerCache
 from regard.layers.letters import check_size, divides, ratio
-from regard.layers.linear_mixer import Linear, LinearCache, mix_linear
+from regard.layers.linear_mixer import LinearAttention, LinearCache, mix_linear
 from regard.layers.position import Alibi, Position, Rotary
 from regard.layers.slots import attend_slots
 from regard.layers.tracing import Trace
@@ -43,16 +43,16 @@ class Attention(nn.Module):
         self.kv_heads, self.head_width = check_heads(width, heads, kv_heads, head_width, position)
         if not isinstance(pattern, Pattern):
             raise ValueError(f"pattern must be a regard.pattern value, got {pattern=}")
-        if isinstance(pattern, Linear):
+        if isinstance(pattern, LinearAttention):
             if isinstance(position, Alibi):
                 raise ValueError(f"{position} adds to the scores of a softmax, which {pattern} has not")
-        elif any(isinstance(atom, Linear) for atom in pattern.atoms()):
+        elif any(isinstance(atom, LinearAttention) for atom in pattern.atoms()):
             raise ValueError(f"linear stands alone, not inside an expression, got {pattern=}")
         self.pattern = pattern
         self.rotary = position if isinstance(position, Rotary) else None
         self.bias = position.bias(heads) if isinstance(position, Alibi) else None
         # Short sequences go straight from the projection to a kernel, where nothing else touches the scores.
-        bare = not isinstance(position, Rotary | Alibi) and not isinstance(pattern, Linear)
+        bare = not isinstance(position, Rotary | Alibi) and not isinstance(pattern, LinearAttention)
         self.band = short_qkv.band_in_one_tile(pattern) if bare else None
         self.qkv = nn.Linear(width, (heads + 2 * self.kv_heads) * self.head_width)
         self.out = nn.Linear(heads * self.head_width, width)
@@ -77,7 +77,7 @@ class Attention(nn.Module):
         if self.rotary is not None:
             start = 0 if cache is None else cache.length
             q, k = self.rotary.turn(q, start), self.rotary.turn(k, start)
-        if isinstance(self.pattern, Linear):
+        if isinstance(self.pattern, LinearAttention):
             assert cache is None or isinstance(cache, LinearCache)
             out = mix_linear(q, k, v, segments, cache, trace)
         elif torch.compiler.is_compiling() and cache is None and trace is None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from regard.layers.letters import Number, divides, ratio
-from regard.layers.linear_mixer import Linear
+from regard.layers.linear_mixer import LinearAttention
 from regard.layers.position import Alibi, Position, Rotary
 from regard.layers.shapes import ElementwiseShape, LinearShape, Shape, TreeShape, WeightsShape, function, tree
 from regard.pattern import Full, Pattern
@@ -44,7 +44,7 @@ class AttentionShape(Shape):
         both = (H + G) * D  # the queries and keys of a token
         head_norms = WeightsShape(count=2 * D) + function("norm", both, kept=True)
         rotary = ElementwiseShape(multiplies=2 * both, adds=both, kept=both)
-        if isinstance(self.pattern, Linear):
+        if isinstance(self.pattern, LinearAttention):
             mix: Shape = LinearMixShape(heads=H, kv_heads=G, head_width=D, featured=True)
         else:
             biased = isinstance(self.position, Alibi)

@@ -86,10 +86,10 @@ def block_shape(
     )
 
 
-class Block(nn.Module):
+class TransformerBlock(nn.Module):
     """Attention moves information between tokens, the feed-forward works on each alone.
 
-    >>> Block(Attention(48, heads=6), PreNorm())(torch.zeros(5, 7, 48)).shape
+    >>> TransformerBlock(Attention(48, heads=6), PreNorm())(torch.zeros(5, 7, 48)).shape
     torch.Size([5, 7, 48])
     """
 

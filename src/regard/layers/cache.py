@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from regard.errors import check_int
-from regard.layers.linear_mixer import Linear, LinearCache
+from regard.layers.linear_mixer import LinearAttention, LinearCache
 from regard.layers.slots import layout_of
 from regard.pattern import Pattern
 
@@ -150,7 +150,7 @@ class Cache:
 
     def __init__(self, patterns: Sequence[Pattern], capacity: int) -> None:
         self.layers: list[LayerCache | LinearCache] = [
-            LinearCache(capacity) if isinstance(pattern, Linear) else LayerCache(pattern, capacity)
+            LinearCache(capacity) if isinstance(pattern, LinearAttention) else LayerCache(pattern, capacity)
             for pattern in patterns
         ]
 

@@ -125,8 +125,6 @@ Inputs = tuple[Tensor, Tensor, Tensor, Tensor | None, str, list[float]]
 
 
 class _SavedInputs(FunctionCtx):
-    """What the forward pass leaves for the backward pass."""
-
     saved_tensors: tuple[Tensor, ...]
     pattern: str
     slopes: list[float]

@@ -39,7 +39,7 @@ class Gelu:
         return FeedForwardShape(width=width, hidden=self.hidden)
 
     def build(self, width: int) -> FeedForward:
-        """The module."""
+        """Two matrices with GELU between them."""
         return FeedForward(width, self.hidden_of(width), "tanh" if self.tanh else "none")
 
 
@@ -66,7 +66,7 @@ class SwiGLU:
         return FeedForwardShape(width=width, hidden=self.hidden, gated=True)
 
     def build(self, width: int) -> GatedFeedForward:
-        """The module."""
+        """Three matrices: a gate, what it lets through, and the way back."""
         return GatedFeedForward(width, self.hidden_of(width))
 
 

@@ -19,14 +19,14 @@ FEATURE = "elu1"  # always positive, so no denominator vanishes
 
 
 @dataclass(frozen=True)
-class Linear(Causal):
+class LinearAttention(Causal, word="linear"):
     """Every earlier position, weighed by φ(q)·φ(k) with φ = elu + 1; decoding keeps a state, and no keys.
 
     It stands where a pattern stands, alone or in a sequence, but not inside an expression.
 
     >>> from regard.pattern import parse
-    >>> str(Linear()), parse("linear"), Linear().keys_kept()
-    ('linear', Linear(), 0)
+    >>> str(LinearAttention()), parse("linear"), LinearAttention().keys_kept()
+    ('linear', LinearAttention(), 0)
     """
 
     def kept(self) -> CacheBound | None:
@@ -66,7 +66,9 @@ class LinearCache:
         """Take in the next keys (B,G,N,D) and values; give what their queries (B,H,N,D) gather."""
         if self.length + q.shape[2] > self.capacity:
             stop = self.length + q.shape[2]
-            raise ValueError(f"the cache of {Linear()} ends at {self.capacity} positions, got {stop}")
+            raise ValueError(
+                f"the cache of {LinearAttention()} ends at {self.capacity} positions, got {stop}"
+            )
         if self.length and (segments is None) != (self.segment is None):
             raise ValueError("segments must be given at every step of a cache or at none")
         first = self.length == 0

@@ -16,7 +16,7 @@ class LayerNorm:
     eps: float = 1e-5
 
     def build(self, width: int) -> nn.Module:
-        """The module."""
+        """torch's own, with scale 1 and shift 0."""
         return nn.LayerNorm(width, eps=self.eps)
 
 
@@ -31,7 +31,7 @@ class RMSNorm:
     eps: float = 1e-6
 
     def build(self, width: int) -> nn.Module:
-        """The module."""
+        """torch's own, with scale 1."""
         return nn.RMSNorm(width, eps=self.eps)
 
 

@@ -9,10 +9,10 @@ from torch.nn.functional import linear
 from regard.errors import check_int
 
 
-class PatchEmbed(nn.Module):
+class PatchProjection(nn.Module):
     """A strided convolution over patches (rows, cols) that do not overlap, computed as one matrix product.
 
-    >>> PatchEmbed(3, 8, patch=(4, 2))(torch.zeros(5, 3, 8, 6)).shape
+    >>> PatchProjection(3, 8, patch=(4, 2))(torch.zeros(5, 3, 8, 6)).shape
     torch.Size([5, 6, 8])
     """
 

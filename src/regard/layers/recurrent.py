@@ -44,10 +44,10 @@ class RNN(nn.Module):
         return x
 
 
-class GridRNN(nn.Module):
+class GridRNNStack(nn.Module):
     """Stacked recurrences over a grid; each layer scans from every corner in `starts` and joins the states.
 
-    >>> layer = GridRNN(3, 8, layers=2, starts=("top-left", "bottom-right"))
+    >>> layer = GridRNNStack(3, 8, layers=2, starts=("top-left", "bottom-right"))
     >>> layer(torch.zeros(5, 4, 6, 3)).shape, layer.width
     (torch.Size([5, 4, 6, 16]), 16)
     """

@@ -61,7 +61,7 @@ class RNNShape(Shape):
 
 @dataclass(frozen=True, kw_only=True)
 class GridRNNShape(Shape):
-    """`regard.layers.GridRNN`: stacked recurrences over a grid, from several corners."""
+    """`regard.layers.GridRNNStack`: stacked recurrences over a grid, from several corners."""
 
     channels: Number
     hidden: Number

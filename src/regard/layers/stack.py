@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from regard.errors import check_int
 from regard.layers.attention import Attention
-from regard.layers.block import Assembly, Block
+from regard.layers.block import Assembly, TransformerBlock
 from regard.layers.cache import Cache
 from regard.layers.position import Position
 from regard.layers.tracing import Trace
@@ -53,7 +53,9 @@ class Stack(nn.ModuleList):
             sizes = {"kv_heads": kv_heads, "head_width": head_width}
             return Attention(width, heads, pattern=pattern, position=position, **sizes)
 
-        super().__init__(Block(attention(pattern), assembly, dropout=dropout) for pattern in patterns)
+        super().__init__(
+            TransformerBlock(attention(pattern), assembly, dropout=dropout) for pattern in patterns
+        )
 
     def forward(
         self,
@@ -66,7 +68,7 @@ class Stack(nn.ModuleList):
     ) -> Tensor:
         """Map tokens (B,N,C) to (B,N,C)."""
         for i, block in enumerate(self):
-            x = cast(Block, block)(
+            x = cast(TransformerBlock, block)(
                 x,
                 segments=segments,
                 cache=None if cache is None else cache.layers[i],
@@ -80,7 +82,7 @@ class Stack(nn.ModuleList):
         *before, last = self
         for block in before:
             x = block(x, generator=generator)
-        return cast(Block, last).first(x, generator=generator)
+        return cast(TransformerBlock, last).first(x, generator=generator)
 
 
 def check_pattern(pattern: Pattern | Sequence[Pattern]) -> Pattern | tuple[Pattern, ...]:

@@ -2,15 +2,45 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from regard.errors import did_you_mean
 from regard.lessons.checking.verdict import Verdict
 from regard.lessons.lesson import Answer, Lesson
-from regard.lessons.shelf import NAMES, get
 
 if TYPE_CHECKING:
     from regard.lessons.checking.files import Report
+
+NAMES = (
+    "counting-attention",
+    "grid-rnn",
+    "rnn-recurrences",
+    "attention-copies",
+    "linear-attention",
+    "weight-sharing",
+    "attention-complexity",
+    "positions",
+    "heads",
+    "rnn-or-transformer",
+    "why-generation-is-slow",
+    "masks-and-losses",
+)
+
+
+def get(name: str) -> Lesson:
+    """The lesson of this name, from a file of its own that is imported when asked for.
+
+    >>> get("heads").title
+    'What several heads can do that one cannot'
+    """
+    if name not in NAMES:
+        hint = did_you_mean(name, NAMES)
+        raise ValueError(f"no lesson is called {name!r}{hint or ';'} lessons: {', '.join(NAMES)}")
+    lesson = import_module(f"regard.lessons.{name.replace('-', '_')}").LESSON
+    assert isinstance(lesson, Lesson)
+    return lesson
 
 
 def check(name: str, *answers: str | Path) -> tuple[Verdict, ...]:
@@ -19,23 +49,12 @@ def check(name: str, *answers: str | Path) -> tuple[Verdict, ...]:
     >>> print(check("counting-attention", "n^2/2 + n/2")[0].says)
     right on the domain (n ≥ 1): equal at 60 points, and the same function
     """
-    from regard.lessons.checking.checker import Answering
-    from regard.lessons.checking.files import is_file_name
+    from regard.lessons.checking.files import check_all
 
-    answering = Answering(get(name).exercises)
-    out: list[Verdict] = []
-    for answer in answers:
-        if isinstance(answer, Path):
-            report = check_file(name, answer)
-            if report.faults:
-                raise ValueError(report.faults[0])
-            out += report.verdicts
-        elif is_file_name(answer):
-            # A text may come from anybody; only who calls us may open files.
-            raise ValueError(f"{answer} looks like a file: give it as a pathlib.Path")
-        else:
-            out.append(answering.judge(answer))
-    return tuple(out)
+    report = check_all(get(name).exercises, answers)
+    if report.faults:
+        raise ValueError(report.faults[0])
+    return report.verdicts
 
 
 def check_file(name: str, path: Path) -> Report:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-from typing import Any
-
 import sympy
 import torch
 
@@ -12,13 +9,12 @@ from regard.attention import self_attend
 from regard.lessons.exercises.attention_copies import EXERCISES
 from regard.lessons.figures import curves
 from regard.lessons.lesson import Lesson
-from regard.lessons.parts import Check, Formula, Picture, Table, table
+from regard.lessons.parts import Check, Formula, Picture, Table, equal, table
 
 beta = sympy.Symbol("beta", positive=True)
 # a, b, c, d are orthogonal and of length β: multiples of four unit vectors.
 TOKENS = sympy.Matrix([[0, 1, 0, 1], [1, 0, 0, 0], [0, 1, 1, 0]])  # rows: d + b, a, c + b in units of β
 BETAS = [0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 2.5, 3.0]
-HALVES = tuple(Fraction(k, 2) for k in range(1, 9))
 
 
 def norms() -> list[Formula]:
@@ -31,14 +27,10 @@ def norms() -> list[Formula]:
     ]
 
 
-def _weights() -> Any:
+def _weights() -> sympy.Matrix:
     """The exact unscaled rows of softmax(x xᵀ)."""
-    gram = beta**2 * (TOKENS * TOKENS.T)
-    rows = []
-    for i in range(3):
-        exps = [sympy.exp(gram[i, j]) for j in range(3)]
-        rows.append([e / sum(exps) for e in exps])
-    return sympy.Matrix(rows)
+    exps = (beta**2 * (TOKENS * TOKENS.T)).applyfunc(sympy.exp)
+    return sympy.Matrix([[e / sum(row) for e in row] for row in exps.tolist()])
 
 
 def rows() -> list[Formula]:
@@ -54,19 +46,15 @@ def rows() -> list[Formula]:
 def by_running() -> list[Check | Table | Picture]:
     """The package's own attention on such tokens, beside the exact rows."""
     exact = sympy.lambdify(beta, _weights().tolist(), "math")
-    worst, errors = 0.0, []
+    pairs, errors = [], []
     for value in BETAS:
         x = torch.tensor(TOKENS.tolist(), dtype=torch.float64) * value
         y = self_attend(x)
-        worst = max(worst, (y - torch.tensor(exact(value), dtype=torch.float64) @ x).abs().max().item())
+        pairs.append((y, torch.tensor(exact(value), dtype=torch.float64) @ x))
         errors.append(((y - x).norm(dim=1) / x.norm(dim=1)).tolist())
     lines = {name: (BETAS, [error[i] for error in errors]) for i, name in enumerate(("y₁ and y₃", "y₂"))}
     return [
-        Check(
-            "`self_attend` gives the exact rows times the tokens",
-            worst < 1e-12,
-            f"largest difference {worst:.1e}",
-        ),
+        equal("`self_attend` gives the exact rows times the tokens", *pairs),
         table(
             ["β", "error of y₁", "error of y₂", "error of y₃"],
             [[b, *e] for b, e in zip(BETAS, errors, strict=True)],
@@ -83,18 +71,16 @@ def by_running() -> list[Check | Table | Picture]:
     ]
 
 
-def copying() -> list[Check]:
+def copying() -> Check:
     """A query that equals a key copies that key's value, whatever the value is."""
     generator = torch.Generator().manual_seed(0)
     keys = torch.eye(6, dtype=torch.float64) * 6
     values = torch.randn(6, 3, dtype=torch.float64, generator=generator)
     picks = torch.tensor([4, 0, 4, 2])
     got = torch.softmax(keys[picks] @ keys.T, dim=-1) @ values
-    error = (got - values[picks]).abs().max().item()
     claim = "a query equal to key j returns value j: attention looks up and copies"
-    return [
-        Check(claim, error < 1e-10, f"values of positions {picks.tolist()} copied, largest error {error:.1e}")
-    ]
+    says = f"values of positions {picks.tolist()} copied, "
+    return equal(claim, (got, values[picks]), within=1e-10, says=says)
 
 
 LESSON = Lesson(

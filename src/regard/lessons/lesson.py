@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
 
 from regard.lessons.checking.exercise import Question
 from regard.lessons.parts import Check, Formula, Part, Picture, Prose, Table
@@ -75,8 +74,8 @@ class Answer:
         }
 
 
-def _plain(part: Part) -> dict[str, Any]:
-    kind = {"kind": type(part).__name__.lower()}
+def _plain(part: Part) -> dict[str, object]:
+    kind: dict[str, object] = {"kind": type(part).__name__.lower()}
     if isinstance(part, Formula):
         return kind | {"says": part.says, "text": str(part.value), "latex": part.latex()}
     if isinstance(part, Picture):

@@ -10,7 +10,7 @@ from regard.lessons.exercises.linear_attention import EXERCISES
 from regard.lessons.figures import curves
 from regard.lessons.lesson import Lesson
 from regard.lessons.measuring import crossing, milliseconds, one_thread, slope
-from regard.lessons.parts import Check, Formula, Picture, Prose, Table, table
+from regard.lessons.parts import Check, Formula, Picture, Prose, Table, equal, table
 from regard.pattern import Causal
 
 T, d = sympy.symbols("T d", positive=True, integer=True)
@@ -27,50 +27,30 @@ def arrangements() -> list[Formula]:
         Formula("then the outputs", sympy.Eq(y, scores * v)),
         Formula("Or the summary first, a d×d matrix:", sympy.Eq(summary, k.T * v)),
         Formula("then the same outputs", sympy.Eq(y, q * summary)),
-        Formula(
-            "Multiplies, scores first: T×T scores, then T×T times T×d.",
-            _multiplies(T, d, T) + _multiplies(T, T, d),
-        ),
-        Formula(
-            "Multiplies, KᵀV first: a d×d summary, then T×d times d×d.",
-            _multiplies(d, T, d) + _multiplies(T, d, d),
-        ),
+        # (m, k) times (k, n) takes m·k·n.
+        Formula("Multiplies, scores first: T×T scores, then T×T times T×d.", T * d * T + T * T * d),
+        Formula("Multiplies, KᵀV first: a d×d summary, then T×d times d×d.", d * T * d + T * d * d),
     ]
-
-
-def _multiplies(m: sympy.Expr, k: sympy.Expr, n: sympy.Expr) -> sympy.Expr:
-    """Of (m, k) times (k, n)."""
-    return m * k * n
 
 
 def same_values() -> list[Check]:
     """Both brackets give the same outputs, and the softmax does not allow the second one."""
-    q, k, v = _inputs(64)
+    generator = torch.Generator().manual_seed(64)
+    q, k, v = (torch.rand(1, 1, 64, 8, generator=generator, dtype=torch.float64) for _ in range(3))
     left = torch.tril(q @ k.mT)
     left = left @ v / left.sum(-1, keepdim=True)
     right = linear_attend(q, k, v, causal=True, impl="chunked")
     assert isinstance(right, torch.Tensor)
-    error = (left - right).abs().max().item()
     scores = q[0, 0] @ k[0, 0].T
     rank = int(torch.linalg.matrix_rank(scores)), int(torch.linalg.matrix_rank(scores.exp()))
     return [
-        Check(
-            "scores first and summary first agree, causal sums included",
-            error < 1e-9,
-            f"largest difference {error:.1e}",
-        ),
+        equal("scores first and summary first agree, causal sums included", (left, right), within=1e-9),
         Check(
             "the exponential destroys the shortcut: exp(QKᵀ) is no product of thin matrices",
             rank[0] <= 8 < rank[1],
             f"rank of QKᵀ {rank[0]}, rank of exp(QKᵀ) {rank[1]}",
         ),
     ]
-
-
-def _inputs(length: int, dtype: torch.dtype = torch.float64) -> list[torch.Tensor]:
-    generator = torch.Generator().manual_seed(length)
-    q, k, v = (torch.rand(1, 1, length, 8, generator=generator, dtype=dtype) for _ in range(3))
-    return [q, k, v]
 
 
 def timed() -> list[Table | Picture | Prose]:

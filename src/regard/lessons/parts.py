@@ -14,6 +14,7 @@ from regard.paper.quantities import number
 if TYPE_CHECKING:
     import sympy
     from matplotlib.figure import Figure
+    from torch import Tensor
 
 
 @dataclass(frozen=True)
@@ -119,6 +120,12 @@ class Picture:
 
 
 Part = Prose | Formula | Check | Table | Block | Picture
+
+
+def equal(claim: str, *pairs: tuple[Tensor, Tensor], within: float = 1e-12, says: str = "") -> Check:
+    """Whether the two tensors of each pair agree, with the largest difference that was seen."""
+    worst = max((a - b).abs().max().item() for a, b in pairs)
+    return Check(claim, worst < within, f"{says}largest difference {worst:.1e}")
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[object]], says: str = "") -> Table:

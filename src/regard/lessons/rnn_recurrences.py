@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import sympy
 
+from regard.lessons.diagrams import NAVY, ORANGE, arrow, box, canvas, say
 from regard.lessons.exercises.rnn_recurrences import EXERCISES
-from regard.lessons.figures import blank
 from regard.lessons.lesson import Lesson
 from regard.lessons.parts import Block, Check, Formula, Picture, Table, table
-from regard.paper.ink import INK, SERIES
+from regard.paper.ink import INK
 from regard.recurrence import ScalarRecurrence
 
 if TYPE_CHECKING:
@@ -58,30 +58,16 @@ def unrolled() -> list[Formula | Block | Picture]:
 
 
 def _diagram() -> Figure:
-    figure, axes = blank(6.4, 2.6)
+    figure, axes = canvas(6.4, 2.1)
     for i in range(4):
-        axes.text(i, 0, f"x$_{i + 1}$", ha="center", va="center", fontsize=12, color=INK)
-        axes.text(
-            i,
-            1,
-            f"h$_{i + 1}$",
-            ha="center",
-            va="center",
-            fontsize=12,
-            color="white",
-            bbox={"boxstyle": "circle,pad=0.4", "facecolor": SERIES[0], "edgecolor": "none"},
-        )
-        axes.annotate("", (i, 0.74), (i, 0.14), arrowprops={"arrowstyle": "->", "color": INK})
-        axes.text(i + 0.06, 0.42, "1", fontsize=10, color=INK)
-        if i:
-            axes.annotate(
-                "", (i - 0.17, 1), (i - 0.83, 1), arrowprops={"arrowstyle": "->", "color": SERIES[1]}
-            )
-            axes.text(i - 0.5, 1.08, "−1", ha="center", fontsize=10, color=SERIES[1])
-    axes.annotate("", (3.6, 1), (3.17, 1), arrowprops={"arrowstyle": "->", "color": INK})
-    axes.text(3.66, 1, "y", va="center", fontsize=12, color=INK)
-    axes.set(xlim=(-0.4, 4), ylim=(-0.2, 1.4))
-    axes.axis("off")
+        x = 1.2 + 2.2 * i
+        say(axes, (x, 0.5), f"x$_{i + 1}$", INK, font=12)
+        arrow(axes, (x, 0.8), (x, 1.95))
+        say(axes, (x + 0.2, 1.35), "1", INK, font=10)
+        box(axes, (x, 2.4), f"h$_{i + 1}$", (0.84, 0.84), NAVY, "white", 12)
+        arrow(axes, (x + 0.45, 2.4), (x + 1.75, 2.4), ORANGE if i < 3 else INK)
+        say(axes, (x + 1.1, 2.65), "−1" if i < 3 else "", ORANGE, font=10)
+    say(axes, (9.75, 2.4), "y", INK, font=12)
     return figure
 
 

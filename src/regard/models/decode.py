@@ -12,11 +12,11 @@ from torch.nn.functional import linear, scaled_dot_product_attention
 
 from regard.attention.linear_features import elu1
 from regard.layers.attention import Attention
-from regard.layers.block import Block
+from regard.layers.block import TransformerBlock
 from regard.layers.cache import LayerCache
 from regard.layers.decode_positions import encode_at, turn_at, turning
 from regard.layers.feedforward import FeedForward, GatedFeedForward
-from regard.layers.linear_mixer import Linear
+from regard.layers.linear_mixer import LinearAttention
 from regard.layers.slots import Layout, attend_slots, layout_of, shows_all_held
 from regard.pattern import Pattern
 
@@ -53,7 +53,7 @@ class Decoder:
         self.config, self.batch, self.capacity = config, batch, capacity
         self.embed, self.position = model.embed, model.position
         self.head = model.embed if model.head is None else model.head  # what makes the logits
-        self.blocks = [block for block in model.blocks if isinstance(block, Block)]
+        self.blocks = [block for block in model.blocks if isinstance(block, TransformerBlock)]
         self.input_norm, self.output_norm = model.input_norm, model.output_norm
         weight = model.embed.weight
         self.device, self.dtype = weight.device, weight.dtype
@@ -72,14 +72,14 @@ class Decoder:
         self.places = {
             pattern: PatternSlots(pattern, _roomy(pattern, capacity))
             for pattern in config.patterns
-            if not isinstance(pattern, Linear)
+            if not isinstance(pattern, LinearAttention)
         }
         if all(_endless(place) for place in self.places.values()):
             self.capacity = ENDLESS
         self.past: list[tuple[Tensor, Tensor]] = []  # keys and values, or the state
         G, D = self.blocks[0].attention.kv_heads if self.blocks else 0, config.head_size
         for pattern in config.patterns:
-            if isinstance(pattern, Linear):
+            if isinstance(pattern, LinearAttention):
                 acc = torch.promote_types(self.dtype, torch.float32)
                 shapes: list[tuple[int, ...]] = [(batch, G, D, D), (batch, G, D)]
                 S, z = (torch.zeros(shape, dtype=acc, device=self.device) for shape in shapes)
@@ -225,7 +225,11 @@ class Decoder:
             place.bias = -self.slopes[:, None, None] * distance
 
     def _block(
-        self, block: Block, x: Tensor, past: tuple[Tensor, Tensor], turn: tuple[Tensor, Tensor] | None
+        self,
+        block: TransformerBlock,
+        x: Tensor,
+        past: tuple[Tensor, Tensor],
+        turn: tuple[Tensor, Tensor] | None,
     ) -> Tensor:
         assembly = block.assembly
         x = assembly.join(x, lambda h: self._attend(block.attention, h, past, turn), block.attention_norm)
@@ -240,7 +244,7 @@ class Decoder:
         if turn is not None:
             qk = turn_at(qk, *turn)
         q, k = qk[:, :H], qk[:, H:]
-        if isinstance(attention.pattern, Linear):
+        if isinstance(attention.pattern, LinearAttention):
             out = linear_step(q, k, v, past)
         else:
             place = self.places[attention.pattern]

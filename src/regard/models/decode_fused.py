@@ -12,7 +12,7 @@ from torch.nn.functional import gelu
 from regard.layers import Gelu, LayerNorm, Learned, Natural, PreNorm, Scaled, Sinusoidal
 from regard.layers.decode_positions import frequencies
 from regard.layers.feedforward import FeedForward
-from regard.layers.linear_mixer import Linear
+from regard.layers.linear_mixer import LinearAttention
 from regard.layers.slots import shows_all_held
 from regard.models.decode import Affine, Decoder, PatternSlots, bias_of
 from regard.pattern import Pattern
@@ -35,7 +35,7 @@ def no_fused(model: GPT) -> str | None:
         (not isinstance(block.norm, LayerNorm), f"the kernels know LayerNorm, got {block.norm}"),
         (not isinstance(block.feedforward, Gelu), f"the kernels know Gelu, got {block.feedforward}"),
         (
-            any(isinstance(pattern, Linear) for pattern in config.patterns),
+            any(isinstance(pattern, LinearAttention) for pattern in config.patterns),
             "linear attention is left to torch's own products",
         ),
         (

@@ -38,8 +38,7 @@ from regard.models.vit import ViT, ViTConfig
 from regard.models.weights import place
 from regard.values import Json, build, fields_of
 
-Config = Any  # a frozen dataclass, each model's own
-MODELS: dict[str, tuple[Config, type[nn.Module]]] = {
+MODELS: dict[str, tuple[type, type[nn.Module]]] = {
     "GPT": (GPTConfig, GPT),
     "ViT": (ViTConfig, ViT),
     "Encoder": (EncoderConfig, Encoder),
@@ -68,7 +67,7 @@ def architecture(model: nn.Module) -> Json:
     return {"model": kind, "config": fields_of(model.config, PARTS)}
 
 
-def build_config(data: Json) -> tuple[Config, type[nn.Module]]:
+def build_config(data: Json) -> tuple[object, type[nn.Module]]:
     """The config that plain data describe and the class of its model.
 
     >>> build_config({"model": "MLP", "config": {"image": [2, 3], "classes": 4}})[0]
@@ -118,7 +117,7 @@ def load(path: str | Path, into: nn.Module | None = None) -> Any:
     return model.eval()
 
 
-def _header(text: str | None, path: str | Path) -> tuple[Config, type[nn.Module]]:
+def _header(text: str | None, path: str | Path) -> tuple[object, type[nn.Module]]:
     if text is None:
         raise ValueError(f"{path} has no config of ours; is it from another library? see from_huggingface")
     try:

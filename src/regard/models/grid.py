@@ -99,7 +99,7 @@ class GridRNN(nn.Module):
     def __init__(self, config: GridRNNConfig, *, generator: torch.Generator | None = None) -> None:
         super().__init__()
         self.config = config
-        self.scans = recurrent.GridRNN(
+        self.scans = recurrent.GridRNNStack(
             config.cell,
             config.hidden,
             layers=config.layers,

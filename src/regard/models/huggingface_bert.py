@@ -11,13 +11,14 @@ from regard.layers import Gelu, LayerNorm, Learned, PostNorm
 from regard.models.encoder import Encoder, EncoderConfig
 from regard.models.huggingface_names import (
     Config,
-    Row,
+    WeightMatch,
     pairs,
     read_rows,
     refuse,
     require,
     strip,
     tanh_of,
+    trunk_settings,
     write_rows,
 )
 from regard.pattern import Full
@@ -26,14 +27,14 @@ CONSTANTS = ("embeddings.position_ids", "embeddings.token_type_ids")  # saved by
 OLD = {".gamma": ".weight", ".beta": ".bias"}  # the norms' first names
 
 
-def rows(depth: int, types: bool, pooler: bool, head: bool) -> list[Row]:
+def rows(depth: int, types: bool, pooler: bool, head: bool) -> list[WeightMatch]:
     """Our names and theirs."""
     out = [
-        Row("embed.weight", ("embeddings.word_embeddings.weight",)),
-        Row("position.weight", ("embeddings.position_embeddings.weight",)),
+        WeightMatch("embed.weight", ("embeddings.word_embeddings.weight",)),
+        WeightMatch("position.weight", ("embeddings.position_embeddings.weight",)),
         *pairs("input_norm", "embeddings.LayerNorm"),
     ]
-    out += [Row("types.weight", ("embeddings.token_type_embeddings.weight",))] if types else []
+    out += [WeightMatch("types.weight", ("embeddings.token_type_embeddings.weight",))] if types else []
     for i in range(depth):
         ours, theirs = f"blocks.{i}", f"encoder.layer.{i}"
         qkv = [f"{theirs}.attention.self.{part}" for part in ("query", "key", "value")]
@@ -94,25 +95,14 @@ def write_config(config: EncoderConfig) -> Config:
             (config.pool == "mean" and config.classes is not None, "classes on pool='mean'"),
         ],
     )
-    assert isinstance(block.feedforward, Gelu)
-    classes = 2 if config.classes is None else config.classes
     return {
         "architectures": ["BertModel" if config.classes is None else "BertForSequenceClassification"],
         "model_type": "bert",
         "vocab_size": config.vocab,
         "max_position_embeddings": config.context,
         "type_vocab_size": max(config.types, 1),
-        "num_hidden_layers": config.depth,
-        "hidden_size": config.width,
-        "num_attention_heads": config.heads,
-        "intermediate_size": block.feedforward.hidden_of(config.width),
-        "hidden_act": "gelu_new" if block.feedforward.tanh else "gelu",
-        "layer_norm_eps": block.norm.eps,
-        "hidden_dropout_prob": config.dropout,
-        "attention_probs_dropout_prob": 0.0,
+        **trunk_settings(config.trunk, config.classes),
         "pad_token_id": None,
-        "id2label": {str(i): f"LABEL_{i}" for i in range(classes)},
-        "label2id": {f"LABEL_{i}": i for i in range(classes)},
     }
 
 

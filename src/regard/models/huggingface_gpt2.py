@@ -10,7 +10,7 @@ from regard.layers import Gelu, LayerNorm, Learned, PreNorm
 from regard.models.gpt import GPT, GPTConfig, Tied, Untied
 from regard.models.huggingface_names import (
     Config,
-    Row,
+    WeightMatch,
     pairs,
     read_rows,
     refuse,
@@ -25,9 +25,9 @@ from regard.pattern import Causal
 CONSTANTS = (".attn.bias", ".attn.masked_bias")
 
 
-def rows(depth: int, tied: bool) -> list[Row]:
+def rows(depth: int, tied: bool) -> list[WeightMatch]:
     """Our names and theirs."""
-    out = [Row("embed.weight", ("wte.weight",)), Row("position.weight", ("wpe.weight",))]
+    out = [WeightMatch("embed.weight", ("wte.weight",)), WeightMatch("position.weight", ("wpe.weight",))]
     for i in range(depth):
         ours, theirs = f"blocks.{i}", f"h.{i}"
         out += [
@@ -39,7 +39,7 @@ def rows(depth: int, tied: bool) -> list[Row]:
             *pairs(f"{ours}.feedforward.down", f"{theirs}.mlp.c_proj", transposed=True),
         ]
     out += pairs("output_norm", "ln_f")
-    return out if tied else [*out, Row("head.weight", ("lm_head.weight",))]
+    return out if tied else [*out, WeightMatch("head.weight", ("lm_head.weight",))]
 
 
 def read(theirs: Config, weights: dict[str, Tensor]) -> tuple[type[GPT], GPTConfig, dict[str, Tensor]]:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
 
+from regard.layers import Gelu
+from regard.models.trunk import TrunkConfig
 from regard.models.weights import listed
+from regard.values import Json
 
-Config = dict[str, Any]  # a config.json of theirs
+Config = Json  # a config.json of theirs
 
 
 @dataclass(frozen=True)
-class Row:
+class WeightMatch:
     """One of our weights, and the ones of theirs that it holds one below the other.
 
     `transposed` are those that they keep as (in, out).
@@ -26,15 +28,15 @@ class Row:
     transposed: bool = False
 
 
-def pairs(ours: str, *theirs: str, transposed: bool = False) -> list[Row]:
+def pairs(ours: str, *theirs: str, transposed: bool = False) -> list[WeightMatch]:
     """The rows for the weight and the bias of a layer."""
     return [
-        Row(f"{ours}.weight", tuple(f"{name}.weight" for name in theirs), transposed),
-        Row(f"{ours}.bias", tuple(f"{name}.bias" for name in theirs)),
+        WeightMatch(f"{ours}.weight", tuple(f"{name}.weight" for name in theirs), transposed),
+        WeightMatch(f"{ours}.bias", tuple(f"{name}.bias" for name in theirs)),
     ]
 
 
-def read_rows(rows: Iterable[Row], theirs: dict[str, Tensor], source: str) -> dict[str, Tensor]:
+def read_rows(rows: Iterable[WeightMatch], theirs: dict[str, Tensor], source: str) -> dict[str, Tensor]:
     """Our weights from theirs, which are used up; a ValueError names what is missing or left over."""
     ours, missing = {}, []
     for row in rows:
@@ -51,7 +53,7 @@ def read_rows(rows: Iterable[Row], theirs: dict[str, Tensor], source: str) -> di
     return ours
 
 
-def write_rows(rows: Iterable[Row], ours: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def write_rows(rows: Iterable[WeightMatch], ours: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Their weights from ours."""
     theirs: dict[str, Tensor] = {}
     for row in rows:
@@ -78,6 +80,24 @@ def refuse(family: str, faults: Iterable[tuple[bool, str]]) -> None:
     found = [text for wrong, text in faults if wrong]
     if found:
         raise ValueError(f"transformers' {family} cannot express {'; '.join(found)}")
+
+
+def trunk_settings(trunk: TrunkConfig, classes: int | None) -> Config:
+    """What BERT's config and ViT's say in the same words: sizes, and names for the classes."""
+    block, names = trunk.block, [f"LABEL_{i}" for i in range(2 if classes is None else classes)]
+    assert isinstance(block.feedforward, Gelu)
+    return {
+        "num_hidden_layers": trunk.depth,
+        "hidden_size": trunk.width,
+        "num_attention_heads": trunk.heads,
+        "intermediate_size": block.feedforward.hidden_of(trunk.width),
+        "hidden_act": "gelu_new" if block.feedforward.tanh else "gelu",
+        "layer_norm_eps": block.norm.eps,
+        "hidden_dropout_prob": trunk.dropout,
+        "attention_probs_dropout_prob": 0.0,
+        "id2label": {str(i): name for i, name in enumerate(names)},
+        "label2id": {name: i for i, name in enumerate(names)},
+    }
 
 
 GELUS = {"gelu": False, "gelu_new": True, "gelu_pytorch_tanh": True}

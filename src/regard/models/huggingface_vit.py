@@ -8,7 +8,17 @@ import torch
 from torch import Tensor
 
 from regard.layers import Gelu, LayerNorm, PreNorm
-from regard.models.huggingface_names import Config, Row, pairs, read_rows, refuse, strip, tanh_of, write_rows
+from regard.models.huggingface_names import (
+    Config,
+    WeightMatch,
+    pairs,
+    read_rows,
+    refuse,
+    strip,
+    tanh_of,
+    trunk_settings,
+    write_rows,
+)
 from regard.models.vit import ViT, ViTConfig
 from regard.pattern import Full
 from regard.sharing.sizes import pair
@@ -16,11 +26,11 @@ from regard.sharing.sizes import pair
 TOKEN, TABLE = "embeddings.cls_token", "embeddings.position_embeddings"
 
 
-def rows(depth: int, head: bool) -> list[Row]:
+def rows(depth: int, head: bool) -> list[WeightMatch]:
     """Our names and theirs."""
     out = [
-        Row("class_token", (TOKEN,)),
-        Row("position.weight", (TABLE,)),
+        WeightMatch("class_token", (TOKEN,)),
+        WeightMatch("position.weight", (TABLE,)),
         *pairs("patches", "embeddings.patch_embeddings.projection"),
     ]
     for i in range(depth):
@@ -80,26 +90,15 @@ def write_config(config: ViTConfig) -> Config:
             (config.pool != "class", f"pool={config.pool!r}"),
         ],
     )
-    assert isinstance(block.feedforward, Gelu)
     (rows_, cols), (high, wide) = pair("image", config.image, 1), pair("patch", config.patch, 1)
-    classes = 2 if config.classes is None else config.classes
     return {
         "architectures": ["ViTModel" if config.classes is None else "ViTForImageClassification"],
         "model_type": "vit",
         "image_size": rows_ if rows_ == cols else [rows_, cols],
         "patch_size": high if high == wide else [high, wide],
         "num_channels": config.channels,
-        "num_hidden_layers": config.depth,
-        "hidden_size": config.width,
-        "num_attention_heads": config.heads,
-        "intermediate_size": block.feedforward.hidden_of(config.width),
-        "hidden_act": "gelu_new" if block.feedforward.tanh else "gelu",
-        "layer_norm_eps": block.norm.eps,
-        "hidden_dropout_prob": config.dropout,
-        "attention_probs_dropout_prob": 0.0,
+        **trunk_settings(config.trunk, config.classes),
         "qkv_bias": True,
-        "id2label": {str(i): f"LABEL_{i}" for i in range(classes)},
-        "label2id": {f"LABEL_{i}": i for i in range(classes)},
     }
 
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
-from regard.layers import Assembly, PatchEmbed, PreNorm, Trace
+from regard.layers import Assembly, PatchProjection, PreNorm, Trace
 from regard.layers.letters import check_size
 from regard.layers.position import LearnedTable
 from regard.layers.shapes import (
@@ -118,7 +118,7 @@ class ViT(Trunk):
             # A head that reads token 0 alone needs no other token of a last block that sees everything.
             self.reads_token_0 = config.pool == "class" and config.patterns[-1:] == (Full(),)
             rows, cols = config.grid
-            self.patches = PatchEmbed(config.channels, config.width, pair("patch", config.patch, 1))
+            self.patches = PatchProjection(config.channels, config.width, pair("patch", config.patch, 1))
             self.position = LearnedTable(rows * cols, config.width)
             self.class_token = (
                 nn.Parameter(torch.empty(1, 1, config.width)) if config.pool == "class" else None

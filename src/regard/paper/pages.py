@@ -15,7 +15,7 @@ from pathlib import Path
 from regard.paper import ink
 
 PARTS, PAGE = (
-    Path(__file__).with_name(name).read_text(encoding="utf-8") for name in ("parts.css", "page.css")
+    Path(__file__).with_name(name).read_text(encoding="utf-8") for name in ("common.css", "page.css")
 )
 STYLE = f"""
 {ink.variables(":root", ink.LIGHT)}

@@ -142,12 +142,14 @@ class Atom(Pattern):
     """A single value; subclasses are frozen dataclasses and say what the counters need to know."""
 
     registry: ClassVar[dict[str, type[Atom]]] = {}
+    word: ClassVar[str]  # its name in a text
     distance: ClassVar[bool] = False  # q − k alone decides
     letters: ClassVar[dict[str, str]] = {}  # the lecture's letter for each field
 
-    def __init_subclass__(cls) -> None:
+    def __init_subclass__(cls, word: str = "") -> None:
+        cls.word = word or cls.__name__.lower()
         if not cls.__name__.startswith("_"):  # what several values share is no value of its own
-            cls.registry[cls.__name__.lower()] = cls
+            cls.registry[cls.word] = cls
 
     @property
     def total(self) -> int | None:
@@ -215,8 +217,7 @@ class Atom(Pattern):
 
     def __str__(self) -> str:
         arguments = ", ".join(str(getattr(self, field.name)) for field in fields(self))  # type: ignore[arg-type]
-        name = type(self).__name__.lower()
-        return f"{name}({arguments})" if arguments else name
+        return f"{self.word}({arguments})" if arguments else self.word
 
 
 @dataclass(frozen=True, repr=False)

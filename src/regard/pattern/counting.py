@@ -1,7 +1,7 @@
 """Exact counts of allowed pairs, in time and memory that grow with n, never with n·m.
 
-A pattern that depends on the distance q − k alone is counted by distance. Any other row is cut where one
-of its spans begins or ends; inside a segment each value is on, off or a residue class, so the segment's
+A pattern that depends on the distance q − k alone is counted by distance. Other rows are cut where one
+of their spans begins or ends; inside a segment each value is on, off or a residue class, so the segment's
 count is its length or a difference of two prefix sums.
 """
 

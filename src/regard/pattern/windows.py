@@ -42,7 +42,7 @@ class Windowed(Atom):
 
     @property
     def period(self) -> int:
-        """The window."""
+        """It repeats window by window."""
         return self.size
 
     def spans(self, q: Tensor, m: int) -> list[Span]:
@@ -62,7 +62,7 @@ class Windowed(Atom):
         return Piecewise((n * (w + 1) / 2, Eq(rest, 0)), (floor(n / w) * triangle(w) + triangle(rest), True))
 
     def kept(self) -> CacheBound | None:
-        """The window."""
+        """No more than the keys of one window."""
         return CacheBound(recent=self.size)
 
 
@@ -92,11 +92,11 @@ class Blocks(Atom):
 
     @property
     def period(self) -> int:
-        """The block."""
+        """It repeats block by block."""
         return self.size
 
     def spans(self, q: Tensor, m: int) -> list[Span]:
-        """The block."""
+        """From the start of the block to its end."""
         start = q - q % self.size
         return [Span(start, start + self.size)]
 
@@ -117,7 +117,7 @@ class Blocks(Atom):
         return Piecewise((n * b, Eq(rest, 0)), (floor(n / b) * b**2 + rest**2, True))
 
     def kept(self) -> CacheBound | None:
-        """The block."""
+        """No more than the keys of one block."""
         return CacheBound(recent=self.size)
 
 
@@ -156,7 +156,7 @@ class SparseFixed(Atom):
 
     @property
     def period(self) -> int:
-        """The block."""
+        """It repeats block by block, each with its tail."""
         return self.stride
 
     def spans(self, q: Tensor, m: int) -> list[Span]:

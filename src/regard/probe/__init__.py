@@ -30,7 +30,7 @@ from regard.probe.plot_images import completion_figure, heads_figure, images_fig
 from regard.probe.plot_measures import hiding_figure, position_figure
 from regard.probe.plot_texts import text_figure
 from regard.probe.positions import PositionSimilarity, position_similarity
-from regard.probe.report import Bin, Report, WrongAnswer, judge
+from regard.probe.report import Bin, EvaluationReport, WrongAnswer, judge
 from regard.probe.report_page import report_markdown, report_sections
 from regard.probe.sections import (
     completion_section,
@@ -48,12 +48,12 @@ __all__ = [
     "Attribution",
     "Bin",
     "Completion",
+    "EvaluationReport",
     "HidingCheck",
     "ImageLook",
     "ImageRead",
     "Piece",
     "PositionSimilarity",
-    "Report",
     "Section",
     "TextLook",
     "Window",

@@ -39,7 +39,7 @@ class WrongAnswer:
 
 
 @dataclass(frozen=True)
-class Report:
+class EvaluationReport:
     """What `judge` found; `confusion` counts labels (rows) by answers (columns).
 
     `calibration_error` is the mean gap between probability and accuracy over `bins`, weighted by their
@@ -85,7 +85,7 @@ class Report:
 
 def judge(
     logits: Tensor, labels: Tensor, classes: Sequence[str], *, shown: Sequence[str], worst: int = WORST
-) -> Report:
+) -> EvaluationReport:
     """Report on logits (N,classes) against labels (N,); `shown` are the examples as people see them.
 
     >>> logits = torch.tensor([[2.0, 0.0], [0.0, 4.0], [0.0, 1.0]])
@@ -112,7 +112,7 @@ def judge(
         WrongAnswer(i, shown[i], str(classes[int(labels[i])]), str(classes[int(answers[i])]), float(sure[i]))
         for i in wrong.tolist()
     ]
-    return Report(
+    return EvaluationReport(
         tuple(map(str, classes)),
         N,
         float(right.double().mean()),

@@ -10,7 +10,7 @@ from regard.paper.pages import Section
 from regard.paper.pixels import enlarge, png
 from regard.paper.quantities import chance, percent
 from regard.paper.tables import markdown, plain
-from regard.probe.report import Report, WrongAnswer
+from regard.probe.report import EvaluationReport, WrongAnswer
 
 TRIMMED = 300  # characters of a text
 MOST_CLASSES = 12  # beyond this a table of all confusions is too wide to read
@@ -18,7 +18,7 @@ WORST = "Most confidently wrong"
 Table = tuple[Sequence[str], Sequence[Sequence[str]]]
 
 
-def report_markdown(report: Report) -> str:
+def report_markdown(report: EvaluationReport) -> str:
     """The report as Markdown.
 
     >>> import torch
@@ -34,7 +34,7 @@ def report_markdown(report: Report) -> str:
     return "\n\n".join(out) + "\n"
 
 
-def report_sections(report: Report) -> list[Section]:
+def report_sections(report: EvaluationReport) -> list[Section]:
     """The report as sections of a page; pictures stand in place of their names."""
     out = []
     for name, note, table in tables(report):
@@ -45,12 +45,12 @@ def report_sections(report: Report) -> list[Section]:
     return out
 
 
-def title(report: Report) -> str:
+def title(report: EvaluationReport) -> str:
     """The heading of the report."""
     return f"{report.name} on the {report.part} part of {report.data}"
 
 
-def summary(report: Report) -> str:
+def summary(report: EvaluationReport) -> str:
     """The figures in one line.
 
     >>> import torch
@@ -64,7 +64,7 @@ def summary(report: Report) -> str:
     )
 
 
-def tables(report: Report) -> list[tuple[str, str, Table]]:
+def tables(report: EvaluationReport) -> list[tuple[str, str, Table]]:
     """Every table of the report with its title and a note."""
     out = [_confusions(report), _bins(report)]
     if report.pairs is not None:
@@ -73,7 +73,7 @@ def tables(report: Report) -> list[tuple[str, str, Table]]:
     return out
 
 
-def _confusions(report: Report) -> tuple[str, str, Table]:
+def _confusions(report: EvaluationReport) -> tuple[str, str, Table]:
     if len(report.classes) <= MOST_CLASSES:
         rows = [
             (name, *(f"{count:,}" for count in row), percent(row[i] / sum(row)) if any(row) else "none")
@@ -92,7 +92,7 @@ def _confusions(report: Report) -> tuple[str, str, Table]:
     return "Confusions", "The most frequent ones.", (("label", "answer", "times"), rows)
 
 
-def _bins(report: Report) -> tuple[str, str, Table]:
+def _bins(report: EvaluationReport) -> tuple[str, str, Table]:
     rows = [
         (
             f"{100 * one.low:.0f}–{percent(one.high, 0)}",
@@ -105,7 +105,7 @@ def _bins(report: Report) -> tuple[str, str, Table]:
     return "Calibration", note, (("sure", "examples", "mean probability", "right"), rows)
 
 
-def _pairs(report: Report) -> tuple[str, str, Table]:
+def _pairs(report: EvaluationReport) -> tuple[str, str, Table]:
     assert report.pairs is not None
     order = sorted(report.pairs.items(), key=lambda item: (item[0] == "all", item[1].sentences))
     rows = [(kind, f"{one.count}", percent(one.sentences), percent(one.pairs)) for kind, one in order]
@@ -116,7 +116,7 @@ def _pairs(report: Report) -> tuple[str, str, Table]:
     return "Negation and contrast", note, (("kind", "pairs", "sentences right", "both right"), rows)
 
 
-def _mistakes(report: Report) -> tuple[str, str, Table]:
+def _mistakes(report: EvaluationReport) -> tuple[str, str, Table]:
     rows = [(one.label, f"{one.answer} {chance(one.probability)}", trimmed(one)) for one in report.mistakes]
     wrong = report.count - sum(row[i] for i, row in enumerate(report.confusion))
     note = f"{len(rows)} of {wrong:,} wrong answers, the surest first." if rows else "No answer was wrong."
@@ -136,7 +136,7 @@ def trimmed(mistake: WrongAnswer, most: int = TRIMMED) -> str:
     return f"{text[: most - 3 - half].rstrip()} … {text[len(text) - half :].lstrip()}"
 
 
-def _grid(report: Report) -> str:
+def _grid(report: EvaluationReport) -> str:
     assert report.pictures is not None
     figures = [
         pages.figure(

@@ -6,7 +6,7 @@ Minutes: 4.8 of training
 Score: 92.43 % of the test set (seed 0; validation 92.40 %)
 """
 
-from regard.data import Augment
+from regard.recipes.vit_cifar10 import AUGMENT
 from regard.train import AdamW, Checks, ClassifyImages, Cosine, CourseViT, Execution, Muon, Recipe
 
 
@@ -18,19 +18,7 @@ def recipe() -> Recipe:
             model=CourseViT(
                 image=32, patch=4, channels=3, classes=10, depth=6, width=256, heads=4, hidden=1024
             ),
-            augment=Augment(
-                classes=10,
-                mean=(0.491, 0.482, 0.447),
-                std=(0.247, 0.243, 0.262),
-                crop=4,
-                flip=0.5,
-                turn=10,
-                zoom=0.15,
-                colour=0.3,
-                erase=0.2,
-                mixup=0.4,
-                cutmix=1.0,
-            ),
+            augment=AUGMENT,
             smoothing=0.1,
             validation=0.05,
         ),

@@ -12,6 +12,20 @@ from regard.data import Augment
 from regard.models import ViTConfig
 from regard.train import AdamW, Checks, ClassifyImages, Cosine, Execution, Muon, Recipe
 
+AUGMENT = Augment(
+    classes=10,
+    mean=(0.491, 0.482, 0.447),
+    std=(0.247, 0.243, 0.262),
+    crop=4,
+    flip=0.5,
+    turn=10,
+    zoom=0.15,
+    colour=0.3,
+    erase=0.2,
+    mixup=0.4,
+    cutmix=1.0,
+)
+
 
 def recipe() -> Recipe:
     return Recipe(
@@ -19,19 +33,7 @@ def recipe() -> Recipe:
         task=ClassifyImages(
             data="cifar10",
             model=ViTConfig(image=32, patch=4, channels=3, classes=10, depth=6, width=256, heads=4),
-            augment=Augment(
-                classes=10,
-                mean=(0.491, 0.482, 0.447),
-                std=(0.247, 0.243, 0.262),
-                crop=4,
-                flip=0.5,
-                turn=10,
-                zoom=0.15,
-                colour=0.3,
-                erase=0.2,
-                mixup=0.4,
-                cutmix=1.0,
-            ),
+            augment=AUGMENT,
             smoothing=0.1,
             validation=0.05,
         ),

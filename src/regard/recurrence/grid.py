@@ -11,7 +11,7 @@ from torch import Tensor
 from regard.recurrence import wavefront
 from regard.recurrence.activation import Activation, activation_name, check_activation
 from regard.recurrence.checks import autocast_dtype, check_alike, check_axes
-from regard.recurrence.sweep import Sweep, SweepPlan, Walker
+from regard.recurrence.sweep import GridSweep, SweepPlan, Walker
 
 IMPLS = ("auto", "reference", "wavefront", "triton")
 # The axes (of B rows cols c) along which a scan from each corner runs backwards.
@@ -83,7 +83,7 @@ def grid_rnn(
         if name is None:
             known = "activation tanh, relu, sigmoid or identity"
             raise ValueError(f"impl={impl!r} needs {known}, got activation={activation!r}")
-        return Sweep.apply(x, W_in, W_left, W_top, b, SweepPlan(name, flipped, _walker(impl, x, W_in)))
+        return GridSweep.apply(x, W_in, W_left, W_top, b, SweepPlan(name, flipped, _walker(impl, x, W_in)))
 
 
 def reference(

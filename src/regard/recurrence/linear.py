@@ -42,8 +42,6 @@ def linear_rnn(x: Tensor, W_x: Tensor, W_h: Tensor, h0: Tensor | None = None) ->
 
 
 class _SavedStates(FunctionCtx):
-    """What the forward pass leaves for the backward pass."""
-
     saved_tensors: tuple[Tensor, ...]
 
 

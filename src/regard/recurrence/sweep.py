@@ -34,14 +34,12 @@ class SweepPlan:
 
 
 class _SavedGrid(FunctionCtx):
-    """What the forward pass leaves for the backward pass."""
-
     saved_tensors: tuple[Tensor, ...]
     needs_input_grad: tuple[bool, ...]
     plan: SweepPlan
 
 
-class Sweep(torch.autograd.Function):
+class GridSweep(torch.autograd.Function):
     """x, W_in, W_left, W_top, b → hidden states; the axes that the plan flips run backwards."""
 
     @staticmethod

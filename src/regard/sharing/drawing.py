@@ -1,12 +1,17 @@
 """A matrix for people: in the terminal, in LaTeX and as a picture."""
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from torch import Tensor
 
 from regard.paper.formulas import latex as in_latex
 from regard.paper.ink import GROUNDS, WHITE
 from regard.paper.svg import document, element, words
+
+if TYPE_CHECKING:
+    from sympy import ImmutableMatrix
 
 CELL = 26
 MARGIN = 8
@@ -17,7 +22,7 @@ STYLE = (
 )
 
 
-def draw_matrix(matrix: Any) -> str:
+def draw_matrix(matrix: Tensor | ImmutableMatrix) -> str:
     """The matrix as aligned text; a zero is a dot.
 
     >>> from regard.sharing import conv_matrix
@@ -35,7 +40,7 @@ def draw_matrix(matrix: Any) -> str:
     return "\n".join(" ".join(f"{entry:>{width}}" for entry in row) for row in rows)
 
 
-def latex_matrix(matrix: Any) -> str:
+def latex_matrix(matrix: Tensor | ImmutableMatrix) -> str:
     r"""The matrix as LaTeX, which needs no package and has no limit on columns.
 
     >>> from regard.sharing import conv_matrix
@@ -51,7 +56,7 @@ def latex_matrix(matrix: Any) -> str:
     return f"\\left(\\begin{{array}}{{{columns}}}\n{body}\n\\end{{array}}\\right)"
 
 
-def svg_matrix(matrix: Any) -> str:
+def svg_matrix(matrix: Tensor | ImmutableMatrix) -> str:
     """The matrix as an SVG picture: equal entries have equal colours, zeros none.
 
     >>> from regard.sharing import conv_matrix
@@ -62,7 +67,7 @@ def svg_matrix(matrix: Any) -> str:
     return svg_page(len(rows[0]) * CELL, len(rows) * CELL, svg_cells(rows, colours(rows), 0, 0))
 
 
-def cells(matrix: Any, *, latex: bool = False) -> list[list[str]]:
+def cells(matrix: Tensor | ImmutableMatrix, *, latex: bool = False) -> list[list[str]]:
     """The entries of a tensor (dense or CSR) or of a sympy matrix as text."""
     if isinstance(matrix, Tensor):
         if matrix.dim() != 2:

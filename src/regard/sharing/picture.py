@@ -1,7 +1,6 @@
 """A filter sliding over its input, and beside it the matrix that does the same."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from regard.paper.ink import WHITE
 from regard.paper.svg import element, words
@@ -13,7 +12,7 @@ _TITLE = 24
 _GAP = 40
 
 
-def sliding_svg(kernel: Sequence[Any], n: Size, stride: Size = 1, padding: Size = 0) -> str:
+def sliding_svg(kernel: Sequence[object], n: Size, stride: Size = 1, padding: Size = 0) -> str:
     """A picture of each window of a 1-D or 2-D kernel of names, and of the matrix with the same colours.
 
     >>> picture = sliding_svg(["k1", "k2", "k3"], 9)
@@ -22,12 +21,13 @@ def sliding_svg(kernel: Sequence[Any], n: Size, stride: Size = 1, padding: Size 
     """
     flat = all(isinstance(name, str) for name in kernel)
     if flat:
-        names = [list(kernel)]
+        lines: Sequence[object] = [list(kernel)]
         grid, step, pad = (1, n), (1, stride), (0, padding)
     else:
-        names = [list(row) if isinstance(row, list | tuple) else [None] for row in kernel]
+        lines = kernel
         grid, step, pad = pair("n", n, 1), pair("stride", stride, 1), pair("padding", padding, 0)
-    if not all(isinstance(name, str) for row in names for name in row):
+    names = [list(row) for row in lines if isinstance(row, list | tuple)]
+    if len(names) < len(lines) or not all(isinstance(name, str) for row in names for name in row):
         raise ValueError(f"kernel must be a list of names, or a list of rows of names, got kernel={kernel!r}")
     rows, fill = cells(conv_matrix(kernel, n, stride, padding)), colours(names)
     windows = _Windows(names, grid, step, pad)  # type: ignore[arg-type]

@@ -20,7 +20,7 @@ from regard.paper.tables import described
 from regard.tour.curves import curves_html
 from regard.tour.runs import TourRuns
 from regard.tour.stop import Bill, Stop
-from regard.train.task import Setting
+from regard.train.task import TaskSetting
 
 RECIPE = "play-gpt"
 SPEAKERS = ("MERRIN", "HOB", "BRAND")
@@ -33,7 +33,7 @@ def language(runs: TourRuns) -> Stop:
     assert isinstance(corpus, Corpus)
     trained = runs.train(RECIPE)
     recipe = trained.recipe
-    task = recipe.task.build(Setting(torch.device("cpu"), recipe.seed))
+    task = recipe.task.build(TaskSetting(torch.device("cpu"), recipe.seed))
     newborn = task.model(generator(recipe.seed, "weights")).eval()  # what the training began with
     model = trained.run.model
     assert isinstance(model, GPT)

@@ -4,7 +4,7 @@ import json
 from dataclasses import fields, is_dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 from regard.train.recipe import LIMITS, PART_OF, Recipe
 
@@ -33,8 +33,8 @@ def _inside(path: str, name: str) -> str:
     return path if name in PART_OF.values() else f"{path}.{name}".lstrip(".")
 
 
-def value_at(recipe: Recipe, path: str) -> Any:
-    """What a recipe holds where `differences` names a field.
+def value_at(recipe: Recipe, path: str) -> float | None:
+    """The number that a recipe holds where `differences` names a field.
 
     >>> value_at(Recipe(name="x", task=None, batch=1, steps=1), "keep")
     2
@@ -43,7 +43,7 @@ def value_at(recipe: Recipe, path: str) -> Any:
     for name in path.split("."):
         inside = isinstance(value, Recipe) and name in PART_OF
         value = getattr(getattr(value, PART_OF[name]) if inside else value, name)
-    return value
+    return cast("float | None", value)
 
 
 def changed(folder: Path, old: Recipe, new: Recipe) -> list[str]:
@@ -64,14 +64,16 @@ def changed(folder: Path, old: Recipe, new: Recipe) -> list[str]:
             refused.append(f"{name} differs")
             continue
         before, now = value_at(old, name), value_at(new, name)
-        if name in LIMITS and (before is None or now is None):
+        told = f"{name} is {now} from here on, before it was {before}"
+        if name not in LIMITS:
+            said.append(told)
+        elif before is None or now is None:
             refused.append(f"{name} differs")
-        elif name in LIMITS and now < before:
+        elif now < before:
             refused.append(f"{name}={now} is less than its {before}")
         else:
-            said.append(f"{name} is {now} from here on, before it was {before}")
-            if name in LIMITS:
-                said[-1] += ": what is trained stays, and the learning rate goes on by the longer schedule"
+            goes_on = "what is trained stays, and the learning rate goes on by the longer schedule"
+            said.append(f"{told}: {goes_on}")
     if refused:
         raise ValueError(
             f"{folder} holds a run with another recipe: {', '.join(refused)}; while a run goes on, "

@@ -24,7 +24,7 @@ from regard.train.recipe import Recipe
 from regard.train.steps import Step
 from regard.train.stopping import Interrupt, Interrupted, Stopped, Watch, diverged, how_to_go_on
 from regard.train.switches import uses_bfloat16
-from regard.train.task import Batch, Setting, Task
+from regard.train.task import Batch, Task, TaskSetting
 from regard.values import Json
 
 MEMORISING = 25  # steps between two looks at whether a few examples are known by heart
@@ -52,7 +52,7 @@ class Training:
     """One run in this process; `known` is its recipe as written down, without the folder of a first stage."""
 
     def __init__(
-        self, recipe: Recipe, known: Recipe, folder: Path, setting: Setting, team: Team, bar: Progress
+        self, recipe: Recipe, known: Recipe, folder: Path, setting: TaskSetting, team: Team, bar: Progress
     ) -> None:
         self.recipe, self.known, self.folder, self.team, self.bar = recipe, known, folder, team, bar
         self.device = device = setting.device

@@ -24,7 +24,7 @@ from regard.train.recipe import Recipe
 from regard.train.recipe_data import to_data
 from regard.train.stopping import Stopped, out_of_memory
 from regard.train.switches import chosen_device, switched
-from regard.train.task import Setting
+from regard.train.task import TaskSetting
 from regard.values import Json
 
 
@@ -108,7 +108,7 @@ def _run(recipe: Recipe, where: Where, resume: bool | str, origin: str | Path | 
             stack.enter_context(switched(recipe.execution, where.device))
             bar = progress(recipe.name, quiet=where.quiet)
             stack.callback(bar.close)
-            setting = Setting(where.device, recipe.seed, where.data_dir, recipe.checks.overfit)
+            setting = TaskSetting(where.device, recipe.seed, where.data_dir, recipe.checks.overfit)
             run = Training(replace(recipe, before=None, task=task), recipe, where.folder, setting, team, bar)
         if on:
             saving.restore(run)

@@ -20,7 +20,7 @@ Given = TypeVar("Given")
 
 
 @dataclass(frozen=True)
-class Setting:
+class TaskSetting:
     """Where and with what a task builds itself; `overfit` asks for that many examples alone."""
 
     device: torch.device

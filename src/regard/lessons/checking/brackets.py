@@ -32,6 +32,15 @@ def cut(text: str, pattern: str) -> list[str]:
     return [*out, text[start:]]
 
 
+def inside(text: str) -> str:
+    """What stands in the bracket ( that a text begins with, up to where it is closed.
+
+    >>> inside("(a, f(b)) + c")
+    'a, f(b)'
+    """
+    return text[1 : len(outer(text).partition(")")[0])]
+
+
 def bare(text: str) -> str:
     """The text without brackets around the whole of it.
 

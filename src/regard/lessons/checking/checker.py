@@ -8,26 +8,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from regard.lessons.checking import definitions
-from regard.lessons.checking.equation import (
-    Equation,
-    addressed,
-    bare_name,
-    key,
-    names_the_result,
-    split,
-    unnamed,
-)
-from regard.lessons.checking.evaluate import UndefinedError, same, shown, value
+from regard.lessons.checking.equation import Equation, addressed, key, names_the_result, split, unnamed
+from regard.lessons.checking.evaluate import differing, shown, value
 from regard.lessons.checking.exact import SECONDS, where
 from regard.lessons.checking.exercise import Exercise, Question
-from regard.lessons.checking.expression import Written, refusal, short
-from regard.lessons.checking.expression import shown as quoted
+from regard.lessons.checking.expression import Written, quoted, refusal, short
 from regard.lessons.checking.latex import plain
 from regard.lessons.checking.verdict import Finding, Verdict
 
 GROWTH = re.compile(r"\b(?:O|o|Theta|Omega)\s*[(\[]")
-
-__all__ = ["Answering", "Verdict", "judge"]
 
 
 def judge(exercise: Question, answer: str) -> Verdict:
@@ -62,8 +51,9 @@ class Answering:
         found = _split(answer, self.exercises)
         found = replace(found, given=(*found.given, *given))
         meant, sides = addressed(self.exercises, found.sides)
-        if len(sides) == 1 and not meant and (name := bare_name(self.exercises, sides[0])):
-            raise ValueError(f"{name} is a question: write {name} = and a formula")
+        for name in (e.name for e in self.exercises if len(sides) == 1 and not meant):
+            if key(name) == key(sides[0]) and len(key(name)) > 2:
+                raise ValueError(f"{name} is a question: write {name} = and a formula")
         if len(meant) == 1:
             verdict = _verdict(meant[0], sides, found, answer)
         else:
@@ -112,11 +102,8 @@ def _verdict(exercise: Question, sides: Sequence[str], meant: Equation, answer: 
         asks=exercise.asks,
         domain=exercise.domain.says,
         answer=unnamed(exercise, answer),
-        right=finding.right,
-        says=finding.says,
-        details=(*finding.details, *notes),
-        mistake=finding.mistake,
         read=read,
+        **vars(replace(finding, details=(*finding.details, *notes))),
     )
 
 
@@ -126,16 +113,10 @@ def _differing(exercise: Question, found: Written, others: Sequence[Written]) ->
         return None
     until = time.thread_time() + SECONDS
     for other in others:
-        for at, _ in exercise.inside:
-            try:
-                equal = same(other.node, found.node, at)
-            except UndefinedError:
-                equal = True
-            if not equal:
-                both = " and ".join(shown(at, other.node, found.node))
-                return Finding(False, f"wrong: two sides of = differ: at {where(at)} they are {both}")
-            if time.thread_time() > until:
-                break
+        at = differing(other.node, found.node, (at for at, _ in exercise.inside), until)
+        if at is not None:
+            both = " and ".join(shown(at, other.node, found.node))
+            return Finding(False, f"wrong: two sides of = differ: at {where(at)} they are {both}")
     return None
 
 
@@ -159,7 +140,7 @@ def _fitting(
     """The first right verdict, else the first with letters of the question's own, else the first at all."""
     found: list[Verdict] = []
     error: ValueError | None = None
-    growths = {e.name for e in left if getattr(e, "growth", False)}
+    growths = {e.name for e in left if e.domain.grows}
     until = time.thread_time() + SECONDS
     for exercise in left:
         if time.thread_time() > until and (found or error):
@@ -180,10 +161,6 @@ def _fitting(
     unknown = not called and len(sides) > 1 and all(names_the_result(e, sides[0]) for e in left)
     if unknown and not best.right and len(alike) > 1:
         others = ", ".join(alike[1:])
-        raise refusal(
-            ValueError(
-                f"no question asks for {sides[0]}: write {alike[0]} = …, or one of {others} in its place"
-            ),
-            answer,
-        )
+        says = f"no question asks for {sides[0]}: write {alike[0]} = …, or one of {others} in its place"
+        raise refusal(ValueError(says), answer)
     return best

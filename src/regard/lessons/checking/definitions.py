@@ -9,9 +9,9 @@ from fractions import Fraction
 
 from regard.lessons.checking.equation import Equation, key, names_the_result, siblings
 from regard.lessons.checking.exercise import Exercise, Question
-from regard.lessons.checking.expression import Name, Node, Num, Op, Written, names, parse_plain, shown
+from regard.lessons.checking.expression import Written, parse_plain, quoted
 from regard.lessons.checking.letters import Letters
-from regard.lessons.checking.nodes import put
+from regard.lessons.checking.nodes import Name, Node, Num, Op, names, put
 from regard.lessons.checking.symbolic import identical
 from regard.lessons.checking.words import FUNCTIONS, INFIX
 
@@ -28,7 +28,7 @@ def read(
         others = siblings(key(side), exercise.left) if key(side) not in symbols else []
         if others:
             raise ValueError(
-                f"the question asks for {others[0]}, and this is {side.strip()}: {shown(written)}"
+                f"the question asks for {others[0]}, and this is {side.strip()}: {quoted(written)}"
             )
     at = len(sides) - 1
     while at > 0 and key(sides[at]) in symbols:

@@ -1,21 +1,20 @@
 """Why an answer is wrong: it equals what a known mistake gives, or misses the truth in a simple way.
 
-Nothing is guessed from how the answer is written. A mistake is a formula or a count of its own, and the
-answer is compared with it as it is compared with the truth.
+Nothing is guessed from how the answer is written. A mistake is a formula of its own, and the answer is
+compared with it as it is compared with the truth.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, partial
-from typing import Any
+from functools import cached_property
 
 from regard.lessons.checking.evaluate import (
-    IrrationalError,
-    UndefinedError,
+    Number,
+    Point,
     agree,
     approximate,
     close,
@@ -23,11 +22,10 @@ from regard.lessons.checking.evaluate import (
     near,
     value_or_none,
 )
-from regard.lessons.checking.exercise import Exercise, Mistake, Values
-from regard.lessons.checking.expression import Name, Node, Num, Op
+from regard.lessons.checking.exercise import Exercise
+from regard.lessons.checking.nodes import Name, Node, Num, Op
 
-Points = Sequence[tuple[Values, Node]]
-Change = tuple[str, Callable[[Node], Node]]
+Points = Sequence[tuple[Point, Node]]
 
 
 @dataclass(frozen=True)
@@ -38,16 +36,16 @@ class Failure:
     """
 
     node: Node
-    at: Values
+    at: Point
     true: Node
     until: float  # by when all must be said
 
     @cached_property
-    def value(self) -> Any:
+    def value(self) -> Number | None:
         """The value at the point, or None."""
         return value_or_none(self.node, self.at)
 
-    def fits(self, here: Node, everywhere: Iterable[tuple[Values, Node]]) -> bool:
+    def fits(self, here: Node, everywhere: Iterable[tuple[Point, Node]]) -> bool:
         """Whether the answer has another value here and, if so, other values at all points."""
         other = value_or_none(here, self.at)
         if self.value is None or other is None:
@@ -55,25 +53,13 @@ class Failure:
         return close(self.value, other) and agree(self.node, everywhere, self.until)
 
 
-def diagnosed(exercise: Exercise, failure: Failure, mistakes: Sequence[Mistake], points: Points) -> str:
-    """The first mistake whose values the answer has at all points; empty where there is none."""
-    for mistake in mistakes:
-        ((_, here),) = wrong_values(exercise, mistake, [(failure.at, failure.true)])
-        if failure.fits(here, wrong_values(exercise, mistake, points)):
-            return mistake.says
+def diagnosed(exercise: Exercise, failure: Failure, known: Mapping[str, str], points: Points) -> str:
+    """What is said of the first formula whose values the answer has at all points; empty if there is none."""
+    for formula, says in known.items():
+        node = exercise.node(formula)
+        if failure.fits(node, ((at, node) for at, _ in points)):
+            return says
     return ""
-
-
-def wrong_values(exercise: Exercise, mistake: Mistake, points: Points) -> Iterator[tuple[Values, Node]]:
-    """What the mistake gives at each point."""
-    for at, _ in points:
-        if mistake.count is None:
-            yield at, exercise.node(mistake.formula)
-        else:
-            key = mistake, tuple(at.values())
-            if key not in exercise.counted:
-                exercise.counted[key] = Num(Fraction(mistake.count(**at)))
-            yield at, exercise.counted[key]
 
 
 def explained(mistake: str) -> str:
@@ -84,12 +70,12 @@ def explained(mistake: str) -> str:
 def near_miss(exercise: Exercise, failure: Failure) -> str:
     """How the answer misses the truth, if alike everywhere: by a factor, a summand, or rounding."""
     points = exercise.inside
-    for says, change in _changes(exercise, failure) if exercise.letters else _of_numbers():
-        if failure.fits(change(failure.true), ((at, change(true)) for at, true in points)):
+    for says, sign, other in _changes(exercise, failure):
+        if failure.fits(
+            Op(sign, (failure.true, other)), ((at, Op(sign, (true, other))) for at, true in points)
+        ):
             return says
-    if failure.value is None or not near(failure.value, approximate(failure.true, failure.at)):
-        return ""
-    for at, true in points:
+    for at, true in [(failure.at, failure.true), *points]:
         if time.thread_time() > failure.until:
             break
         value = value_or_none(failure.node, at)
@@ -98,42 +84,25 @@ def near_miss(exercise: Exercise, failure: Failure) -> str:
     return "that is close, but rounded or miscounted: give it exactly"
 
 
-def _of_numbers() -> Iterator[Change]:
-    """A plain number is not told how far it is off, which would give the answer away."""
-    says = "a point is read as a decimal point: leave it out, or write a comma"
-    yield says, partial(_joined, "/", Num(Fraction(1000)))
-
-
-def _changes(exercise: Exercise, failure: Failure) -> Iterator[Change]:
-    """Simple ways to miss, in words and as a change of the truth."""
+def _changes(exercise: Exercise, failure: Failure) -> Iterator[tuple[str, str, Node]]:
+    """Simple ways to miss: in words, and as a sign and a number or letter that change the truth."""
+    if not exercise.letters:  # how far a plain number is off would give the answer away
+        says = "a point is read as a decimal point: leave it out, or write a comma"
+        yield says, "/", Num(Fraction(1000))
+        return
     one, two = Num(Fraction(1)), Num(Fraction(2))
-    yield "it is the truth with its sign turned everywhere", lambda true: Op("neg", (true,))
-    simple: list[tuple[str, str, Node]] = [
-        ("twice the truth", "*", two),
-        ("half the truth", "/", two),
-        ("one more than the truth", "+", one),
-        ("one less than the truth", "-", one),
-    ]
+    yield "it is the truth with its sign turned everywhere", "*", Num(Fraction(-1))
+    yield "it is twice the truth everywhere", "*", two
+    yield "it is half the truth everywhere", "/", two
+    yield "it is one more than the truth everywhere", "+", one
+    yield "it is one less than the truth everywhere", "-", one
     for letter in exercise.letters:
-        words = {"*": "times", "/": "divided by", "+": "plus", "-": "minus"}
-        simple += [(f"the truth {word} {letter}", sign, Name(letter)) for sign, word in words.items()]
-    for says, sign, other in simple:
-        yield f"it is {says} everywhere", partial(_joined, sign, other)
-    yield from _measured(failure)
-
-
-def _joined(sign: str, other: Node, true: Node) -> Node:
-    return Op(sign, (true, other))
-
-
-def _measured(failure: Failure) -> Iterator[Change]:
-    """The factor and the summand by which it misses at the point where it fails."""
-    try:
+        for sign, word in {"*": "times", "/": "divided by", "+": "plus", "-": "minus"}.items():
+            yield f"it is the truth {word} {letter} everywhere", sign, Name(letter)
+    try:  # the factor and the summand by which it misses at the point where it fails
         given, wanted = exact(failure.node, failure.at), exact(failure.true, failure.at)
-    except (UndefinedError, IrrationalError):
+    except ArithmeticError:
         return
     if wanted != 0 and given != 0:
-        factor = given / wanted
-        yield f"it is {factor} times the truth everywhere", partial(_joined, "*", Num(factor))
-    more = given - wanted
-    yield f"it is the truth plus {more} everywhere", partial(_joined, "+", Num(more))
+        yield f"it is {given / wanted} times the truth everywhere", "*", Num(given / wanted)
+    yield f"it is the truth plus {given - wanted} everywhere", "+", Num(given - wanted)

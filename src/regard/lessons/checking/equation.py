@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 
+from regard.errors import did_you_mean
 from regard.lessons.checking.brackets import cut, outer
 from regard.lessons.checking.exercise import Question
 from regard.lessons.checking.latex import plain
@@ -165,15 +165,9 @@ def addressed(exercises: Sequence[Question], sides: Sequence[str]) -> tuple[list
         if inside:
             return [max(inside, key=lambda e: len(e.name))], list(sides[1:])
         known = ", ".join(e.name for e in exercises)
-        near = get_close_matches(first, [key(e.name) for e in exercises], n=1, cutoff=0.7)
-        hint = "".join(f"; did you mean {e.name!r}?" for e in exercises if near and key(e.name) == near[0])
+        hint = did_you_mean(sides[0].strip(" *").lower(), [e.name for e in exercises], least=0.7)
         raise ValueError(f"no question is called {sides[0].strip(' *')!r}{hint}; the questions are: {known}")
     return [], list(sides)
-
-
-def bare_name(exercises: Sequence[Question], text: str) -> str:
-    """The name of the question, where the answer is that and nothing else."""
-    return next((e.name for e in exercises if key(e.name) == key(text) and len(key(text)) > 2), "")
 
 
 def unnamed(exercise: Question, answer: str) -> str:

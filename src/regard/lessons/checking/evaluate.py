@@ -5,12 +5,16 @@ from __future__ import annotations
 import operator
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from fractions import Fraction
 from functools import cache
 from math import ceil, floor
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias, TypeGuard
 
 from regard.lessons.checking.nodes import BINDERS, CONSTANTS, Name, Node, Num, Op, signs
+
+if TYPE_CHECKING:
+    from mpmath import MPContext, mpf  # type: ignore[import-untyped]
 
 BITS = 4_000  # of a number; nothing a lecture asks for comes near
 LARGEST = 100_000  # argument of an exponential
@@ -18,6 +22,7 @@ TERMS = 100  # of a sum
 PLACES = 50
 
 Point = Mapping[str, int | Fraction]
+Number: TypeAlias = "int | Fraction | mpf"
 
 
 class UndefinedError(ArithmeticError):
@@ -45,12 +50,12 @@ def exact(node: Node, at: Point) -> Fraction:
     return Fraction(found)
 
 
-def approximate(node: Node, at: Point) -> Any:
+def approximate(node: Node, at: Point) -> mpf:
     """The value to fifty digits, as an mpmath number."""
     return _real(value(node, at))
 
 
-def value(node: Node, at: Point) -> Any:  # noqa: PLR0911  one line for each kind
+def value(node: Node, at: Point) -> Number:  # noqa: PLR0911  one line for each kind
     """The value: an int or a Fraction where it is one, else an mpmath number.
 
     Whole numbers stay ints: most are whole, and ints are many times faster.
@@ -60,6 +65,7 @@ def value(node: Node, at: Point) -> Any:  # noqa: PLR0911  one line for each kin
     if isinstance(node, Name):
         return +getattr(_mp(), node.name) if node.name in CONSTANTS and node.name not in at else at[node.name]
     if node.sign in BINDERS:
+        total: Number
         total, join = (0, operator.add) if node.sign == "sum" else (1, operator.mul)
         for place in _places(node, at):
             total = _small(join(*_alike(total, value(node.args[3], place))))
@@ -80,43 +86,43 @@ def value(node: Node, at: Point) -> Any:  # noqa: PLR0911  one line for each kin
 
 
 @cache
-def _mp() -> Any:
+def _mp() -> MPContext:
     """Numbers of our own precision, which nobody else changes."""
-    from mpmath import MPContext  # type: ignore[import-untyped]
+    from mpmath import MPContext
 
     context = MPContext()
     context.dps = PLACES + 10
     return context
 
 
-def _rational(one: Any) -> bool:
+def _rational(one: Number) -> TypeGuard[int | Fraction]:
     return isinstance(one, int | Fraction)
 
 
-def _real(one: Any) -> Any:
+def _real(one: Number) -> mpf:
     return _mp().mpf(one.numerator) / one.denominator if _rational(one) else one
 
 
-def _alike(*args: Any) -> tuple[Any, ...]:
+def _alike(*args: Number) -> tuple[Number, ...]:
     """All of one kind: mpmath does not know fractions."""
     return args if all(map(_rational, args)) else tuple(map(_real, args))
 
 
-def _whole(one: Any) -> Any:
+def _whole(one: Number) -> Number:
     return one.numerator if isinstance(one, Fraction) and one.denominator == 1 else one
 
 
-def _small(one: Any) -> Any:
+def _small(one: Number) -> Number:
     if _rational(one) and max(one.numerator.bit_length(), one.denominator.bit_length()) > BITS:
         raise UndefinedError("a number too large")
     return one
 
 
-def _divided(a: Any, b: Any) -> Any:
+def _divided(a: Number, b: Number) -> Number:
     return _whole(Fraction(a) / b) if _rational(a) else a / b
 
 
-def _power(base: Any, power: Any) -> Any:
+def _power(base: Number, power: Number) -> Number:
     if base == 0 and power < 0:
         raise ZeroDivisorError("a division by zero")
     if not _rational(power) or power.denominator != 1 or not _rational(base):
@@ -127,7 +133,7 @@ def _power(base: Any, power: Any) -> Any:
     return base ** int(power) if power >= 0 else _whole(Fraction(base) ** int(power))
 
 
-def _real_power(a: Any, b: Any) -> Any:
+def _real_power(a: mpf, b: mpf) -> mpf:
     if a == 0:
         return _mp().mpf(b == 0)
     if a < 0 and b != int(b):
@@ -137,32 +143,32 @@ def _real_power(a: Any, b: Any) -> Any:
     return a**b
 
 
-def _logarithm(a: Any) -> Any:
+def _logarithm(a: mpf) -> mpf:
     if a <= 0:
         raise UndefinedError("log of a number that has none")
     return _mp().log(a)
 
 
-def _root(a: Any) -> Any:
+def _root(a: mpf) -> mpf:
     if a < 0:
         raise UndefinedError("sqrt of a number that has none")
     return _mp().sqrt(a)
 
 
-def _wave(name: str, a: Any) -> Any:
+def _wave(name: str, a: mpf) -> mpf:
     if abs(a) > LARGEST:
         raise UndefinedError("an angle too large")
     return getattr(_mp(), name)(a)
 
 
-_SMOOTH: dict[str, Callable[[Any], Any]] = {
+_SMOOTH: dict[str, Callable[[mpf], mpf]] = {
     "exp": lambda a: _real_power(+_mp().e, a),
     "log": _logarithm,
     "sqrt": _root,
     "sin": lambda a: _wave("sin", a),
     "cos": lambda a: _wave("cos", a),
 }
-_PLAIN: dict[str, Callable[..., Any]] = {
+_PLAIN: dict[str, Callable[..., Number]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": _divided, "%": operator.mod,
     "mod": operator.mod, "^": _power, "neg": operator.neg, "abs": abs, "min": min, "max": max,
     "floor": floor, "ceil": ceil, "<": operator.lt, ">": operator.gt, "≤": operator.le, "≥": operator.ge,
@@ -181,7 +187,7 @@ def _places(node: Op, at: Point) -> Iterator[Point]:
         raise UndefinedError("a sum that does not end at a whole number")
     if end - begin >= most:
         raise UndefinedError(f"a sum of more than {most} terms")
-    for one in range(begin, end + 1):
+    for one in range(int(begin), int(end) + 1):
         yield {**at, letter.name: one}
 
 
@@ -191,13 +197,24 @@ def same(left: Node, right: Node, at: Point) -> bool:
     return bool(a == b) if _rational(a) else close(a, b)
 
 
-def close(a: Any, b: Any) -> bool:
+def close(a: Number, b: Number) -> bool:
     """Whether two values are one: to forty digits."""
     a, b = _real(a), _real(b)
     return bool(abs(a - b) <= abs(b) * 10 ** (10 - PLACES) + 10 ** (-PLACES))
 
 
-def value_or_none(node: Node, at: Point) -> Any:
+def differing(left: Node, right: Node, points: Iterable[Point], until: float) -> Point | None:
+    """The first point where two expressions have two values, if there is one before the time is up."""
+    for at in points:
+        with suppress(UndefinedError):  # a sum too long to add up
+            if not same(left, right, at):
+                return at
+        if time.thread_time() > until:
+            break
+    return None
+
+
+def value_or_none(node: Node, at: Point) -> Number | None:
     """The approximate value, or None where there is none."""
     try:
         return approximate(node, at)
@@ -221,7 +238,7 @@ def agree(node: Node, values: Iterable[tuple[Point, Node]], until: float) -> boo
     return compared > 0
 
 
-def near(a: Any, b: Any) -> bool:
+def near(a: Number, b: Number) -> bool:
     """Whether one value may be the other rounded: they differ by less than a hundredth."""
     return bool(abs(a - b) <= abs(b) / 100)
 

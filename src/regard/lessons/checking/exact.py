@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import re
 import time
+from math import inf
 
 from regard.lessons.checking import growth
 from regard.lessons.checking.diagnosis import Failure, diagnosed, explained, near_miss
-from regard.lessons.checking.evaluate import UndefinedError, ZeroDivisorError, agree, same, shown
-from regard.lessons.checking.exercise import Exercise, Values
-from regard.lessons.checking.expression import Node, Written, names
+from regard.lessons.checking.evaluate import (
+    Point,
+    UndefinedError,
+    ZeroDivisorError,
+    agree,
+    differing,
+    same,
+    shown,
+)
+from regard.lessons.checking.exercise import Exercise
+from regard.lessons.checking.expression import Written
+from regard.lessons.checking.nodes import Node, names
 from regard.lessons.checking.symbolic import identical
 from regard.lessons.checking.verdict import Finding
 
@@ -22,7 +32,7 @@ def find(exercise: Exercise, answer: Written) -> Finding:
         return _only_growth(exercise, answer)
     points = exercise.inside  # worked out once, before the clock runs
     node, until = answer.node, time.thread_time() + SECONDS
-    holes: list[Values] = []
+    holes: list[Point] = []
     tried = 0
     for at, true in points:
         try:
@@ -38,29 +48,16 @@ def find(exercise: Exercise, answer: Written) -> Finding:
         if time.thread_time() > until:
             break
     if len(holes) > tried:
-        at = holes[0]
-        return Finding(False, f"wrong: {_at(at)}it has no value (a division by zero)")
+        return Finding(False, f"wrong: {_at(holes[0])}it has no value (a division by zero)")
     known = identical(node, exercise.truth())
     if known is False:
         return Finding(False, f"wrong: equal at the {tried} points tried, and still another function")
-    if not known and (far := _far_off(exercise, node)):
-        return Finding(False, far)
+    far = None if known else differing(node, exercise.truth(), exercise.domain.far(), inf)
+    if far is not None:
+        gives, wanted = shown(far, node, exercise.truth())
+        return Finding(False, f"wrong: {_at(far)}it gives {gives}, the truth is {wanted}")
     gap = [f"at {where(holes[0])} yours divides by zero and has no value"] if holes else []
     return Finding(True, _right(exercise, tried, bool(known)), (*_outside(exercise, node), *gap))
-
-
-def _far_off(exercise: Exercise, node: Node) -> str:
-    """Where an answer fails far beyond the points tried, by the formula; empty where it holds."""
-    true = exercise.truth()
-    for at in exercise.domain.far():
-        try:
-            equal = same(node, true, at)
-        except UndefinedError:
-            continue  # a sum too long to add up
-        if not equal:
-            gives, wanted = shown(at, node, true)
-            return f"wrong: {_at(at)}it gives {gives}, the truth is {wanted}"
-    return ""
 
 
 def _right(exercise: Exercise, tried: int, known: bool) -> str:
@@ -70,12 +67,10 @@ def _right(exercise: Exercise, tried: int, known: bool) -> str:
     return f"right on the domain ({exercise.domain.says}): equal at {tried} points{proof}"
 
 
-def _wrong(exercise: Exercise, node: Node, at: Values, true: Node, until: float) -> Finding:
+def _wrong(exercise: Exercise, node: Node, at: Point, true: Node, until: float) -> Finding:
     failure = Failure(node, at, true, until)
-    for other in exercise.accepted:
-        formula = exercise.node(other.formula)
-        if failure.fits(formula, ((at, formula) for at, _ in exercise.inside)):
-            return Finding(True, f"right: {other.remark}")
+    if remark := diagnosed(exercise, failure, exercise.accepted, exercise.inside):
+        return Finding(True, f"right: {remark}")
     gives, wanted = shown(at, node, true)
     used = names(node) | names(exercise.truth())
     some = {letter: value for letter, value in at.items() if letter in used} if len(at) > 4 else at
@@ -115,15 +110,15 @@ def _only_growth(exercise: Exercise, answer: Written) -> Finding:
     except ValueError:
         return Finding(False, says)
     directions = growth.ways(names(answer.node) | names(exercise.truth()))
-    right = growth.included(given, true, directions) and growth.included(true, given, directions)
-    return Finding(False, says, ("as a growth it would be right",) if right and directions else ())
+    right = directions and growth.alike(given, true, directions)
+    return Finding(False, says, ("as a growth it would be right",) if right else ())
 
 
-def where(at: Values) -> str:
+def where(at: Point) -> str:
     """A point in words."""
     spelled = {re.sub(r"(?<=[a-z])(?=\d)", "_", letter): value for letter, value in at.items()}
     return ", ".join(f"{letter} = {value}".replace("-", "−") for letter, value in spelled.items())
 
 
-def _at(at: Values) -> str:
+def _at(at: Point) -> str:
     return f"at {where(at)} " if at else ""

@@ -3,33 +3,30 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import product
 from math import prod
 from random import Random
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from regard.lessons.checking.evaluate import IrrationalError, exact
-from regard.lessons.checking.expression import Node, Num, Written, parse, parse_plain
+from regard.lessons.checking.evaluate import IrrationalError, Point, exact
+from regard.lessons.checking.expression import Written, parse, parse_plain
 from regard.lessons.checking.letters import Letters
+from regard.lessons.checking.nodes import Node, Num
 from regard.lessons.checking.verdict import Finding
 
 POINTS = 600  # tried inside the domain
 OUTSIDE = 120  # tried where it is not asked for
-Values = Mapping[str, int | Fraction]
-
-
-def everywhere(at: Values) -> bool:
-    """The whole of the ranges."""
-    return True
 
 
 @dataclass(frozen=True)
 class Domain:
     """Where a question is asked: values for each letter, and a condition on them in words and as a test.
+
+    Where all letters grow without end (`grows`), the question is for a growth.
 
     >>> domain = Domain("n ≥ t", {"n": range(1, 4), "t": range(3)}, lambda at: at["n"] >= at["t"])
     >>> len(domain.points(True)), domain.points(False)
@@ -37,21 +34,25 @@ class Domain:
     """
 
     says: str
-    ranges: Mapping[str, range | tuple[Fraction, ...] | tuple[int, ...]] = field(default_factory=dict)
-    holds: Callable[[Values], bool] = everywhere
+    ranges: Mapping[str, Sequence[int | Fraction]] = field(default_factory=dict)
+    holds: Callable[[Point], bool] = lambda at: True  # everywhere
+    grows: bool = False
 
-    def points(self, inside: bool) -> list[dict[str, Any]]:
+    def points(self, inside: bool) -> list[Point]:
         """Points that meet the condition, or those that do not: all, or some that are drawn once for all."""
-        if prod(len(values) for values in self.ranges.values()) > 50 * POINTS:
-            return self._drawn(inside)
-        found = [at for at in self._all() if self.holds(at) == inside]
+        if prod(len(values) for values in self.ranges.values()) > 50 * POINTS:  # too many to list
+            random = Random(0)
+            drawn = [{k: random.choice(v) for k, v in self.ranges.items()} for _ in range(POINTS)]
+            return [at for at in drawn if self.holds(at) == inside]
+        every = (dict(zip(self.ranges, values, strict=True)) for values in product(*self.ranges.values()))
+        found: list[Point] = [at for at in every if self.holds(at) == inside]
         most = POINTS if inside else OUTSIDE
         if len(found) <= most:
             return found
         # Every k-th one would meet a letter whose range is a multiple of k in few of its values.
         return found[:9] + [found[i] for i in sorted(Random(0).sample(range(9, len(found)), most - 9))]
 
-    def far(self) -> Iterator[dict[str, Any]]:
+    def far(self) -> Iterator[Point]:
         """A few points inside with large numbers: those that are multiples of others."""
         points = self.points(True)[:: max(1, len(self.points(True)) // 4)]
         for times, at in product((97, 1009), points):
@@ -59,45 +60,16 @@ class Domain:
             if self.holds(larger):
                 yield larger
 
-    def _drawn(self, inside: bool) -> list[dict[str, Any]]:
-        """Points drawn letter by letter, where there are too many to list."""
-        random = Random(0)
-        drawn: list[dict[str, Any]] = [
-            {k: random.choice(v) for k, v in self.ranges.items()} for _ in range(POINTS)
-        ]
-        return [at for at in drawn if self.holds(at) == inside]
-
-    def _all(self) -> Iterator[dict[str, Any]]:
-        for values in product(*self.ranges.values()):
-            yield dict(zip(self.ranges, values, strict=True))
-
-
-@dataclass(frozen=True)
-class Mistake:
-    """A known wrong answer, as a formula or a count of the wrong thing.
-
-    `says` completes "you have what one gets by …".
-    """
-
-    says: str
-    formula: str = ""
-    count: Callable[..., int | Fraction] | None = None
-
-
-@dataclass(frozen=True)
-class Accepted:
-    """Another answer that is right, with what is to be said about it."""
-
-    formula: str
-    remark: str
-
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
     """What every kind of exercise has; a kind adds how answers are read and compared.
 
     `left` are the symbols that an answer may be written equal to (h_4 = …), `aliases` gives for a letter
-    others that mean it, separated by spaces, and `also` gives letters that stand for a formula (d_h is d/H).
+    others that mean it, separated by spaces, of which those in `alike` may have several in one answer, and
+    `also` gives letters that stand for a formula (d_h is d/H).
+    `mistakes` gives for known wrong answers what completes "you have what one gets by …", and `accepted` for
+    other right answers what is to be said about them.
     """
 
     name: str
@@ -108,8 +80,9 @@ class Question:
     left: tuple[str, ...] = ()
     aliases: Mapping[str, str] = field(default_factory=dict)
     also: Mapping[str, str] = field(default_factory=dict)
-    mistakes: tuple[Mistake, ...] = ()
-    accepted: tuple[Accepted, ...] = ()
+    alike: tuple[str, ...] = ()
+    mistakes: Mapping[str, str] = field(default_factory=dict)
+    accepted: Mapping[str, str] = field(default_factory=dict)
     kind: ClassVar[str] = "question"
 
     @property
@@ -120,12 +93,12 @@ class Question:
     @property
     def tried(self) -> str:
         """An answer that shows how one is written: a known mistake, which a verdict explains."""
-        return next(mistake.formula for mistake in self.mistakes if mistake.formula)
+        return next(iter(self.mistakes))
 
     @cached_property
     def alphabet(self) -> Letters:
         """The letters with their other spellings."""
-        return Letters(self.letters, self.aliases)
+        return Letters(self.letters, self.aliases, alike=self.alike)
 
     def read(self, text: str, written: str, letters: Letters | None = None) -> Written:
         """A plain text as an answer to this question; `written` is what the student wrote."""
@@ -135,7 +108,7 @@ class Question:
         """Whether the answer is right, and why not."""
         raise NotImplementedError
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """The question, without its answer."""
         return {
             "name": self.name,
@@ -152,23 +125,20 @@ class Exercise(Question):
     """A question for a number or a growth.
 
     `count` is the truth by brute force, and holds outside the domain too; `beyond` are mistakes that show
-    only there. With `growth` the answer is a big-O, and `formula` is the sum whose growth is meant; letters
-    in `ignores` may be left out. `alike` are letters that may have several spellings in one answer, `solves`
-    is the letter that an equation is to be solved for.
+    only there. Of a growth, `formula` is the sum that is meant, and letters in `ignores` may be left out.
+    `solves` is the letter that an equation is to be solved for.
     """
 
     count: Callable[..., int] | None = None
-    growth: bool = False
     ignores: tuple[str, ...] = ()
-    alike: tuple[str, ...] = ()
     solves: str = ""
-    beyond: tuple[Mistake, ...] = ()
+    beyond: Mapping[str, str] = field(default_factory=dict)
     kind: ClassVar[str] = "formula"
 
-    @cached_property
-    def alphabet(self) -> Letters:
-        """The letters with their other spellings."""
-        return Letters(self.letters, self.aliases, alike=self.alike)
+    @property
+    def growth(self) -> bool:
+        """Whether the answer is a big-O."""
+        return self.domain.grows
 
     def read(self, text: str, written: str, letters: Letters | None = None) -> Written:
         """A plain text as an expression in the question's letters; where x is none of them, it is times."""
@@ -178,9 +148,9 @@ class Exercise(Question):
 
     def find(self, answer: Written) -> Finding:
         """Whether the answer is right, and why not."""
-        from regard.lessons.checking import exact, growing
+        from regard.lessons.checking import exact, growth
 
-        return growing.find(self, answer) if self.growth else exact.find(self, answer)
+        return growth.find(self, answer) if self.growth else exact.find(self, answer)
 
     def truth(self) -> Node:
         """The formula, read by the same parser."""
@@ -191,22 +161,17 @@ class Exercise(Question):
         return _parsed(formula, self.letters)
 
     @cached_property
-    def inside(self) -> tuple[tuple[Values, Node], ...]:
+    def inside(self) -> tuple[tuple[Point, Node], ...]:
         """The points of the domain, each with the truth."""
         return tuple((at, self._true(at)) for at in self.domain.points(True))
 
     @cached_property
-    def beyond_it(self) -> tuple[tuple[Values, Node], ...]:
+    def beyond_it(self) -> tuple[tuple[Point, Node], ...]:
         """The points outside, each with what was counted there; none where nothing can be counted."""
         points = [] if self.count is None else self.domain.points(False)
         return tuple((at, self._true(at)) for at in points)
 
-    @cached_property
-    def counted(self) -> dict[tuple[Mistake, tuple[int | Fraction, ...]], Node]:
-        """What mistakes that are counted gave at points, so far as it was asked for."""
-        return {}
-
-    def _true(self, at: Values) -> Node:
+    def _true(self, at: Point) -> Node:
         """The truth at a point: as a number, where it is a fraction."""
         if self.count is not None:
             return Num(Fraction(self.count(**at)))
@@ -215,7 +180,7 @@ class Exercise(Question):
         except IrrationalError:
             return self.truth()
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """The question, without its answer."""
         return super().as_dict() | {"kind": "growth" if self.growth else self.kind}
 
@@ -238,4 +203,5 @@ def growth_domain(*letters: str, below: str = "") -> Domain:
     """
     says = f"{', '.join(letters)} → ∞" + (f", {below[0]} ≤ {below[1]}" if below else "")
     small, large = tuple(below) or letters[:1] * 2
-    return Domain(says, {letter: range(1, 2) for letter in letters}, lambda at: at[small] <= at[large])
+    ranges = {letter: range(1, 2) for letter in letters}
+    return Domain(says, ranges, lambda at: at[small] <= at[large], grows=True)

@@ -13,16 +13,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NoReturn
 
-from regard.lessons.checking.brackets import outer
+from regard.lessons.checking.brackets import inside, outer
 from regard.lessons.checking.latex import plain
 from regard.lessons.checking.letters import Letters
-from regard.lessons.checking.nodes import Name, Node, Num, Op, height, names, signs
+from regard.lessons.checking.nodes import Name, Node, Num, Op, height, signs
 from regard.lessons.checking.spelling import from_code
 from regard.lessons.checking.tokens import RELATIONS, RUN, Tokens
 from regard.lessons.checking.unrolling import unrolled
 from regard.lessons.checking.words import COMBINATIONS, FUNCTIONS, GROWTHS, INFIX, SAME
-
-__all__ = ["LONGEST", "Name", "Node", "Num", "Op", "Written", "names", "parse", "parse_plain"]
 
 LONGEST = 1_500  # characters
 DEEPEST = 40  # brackets and signs inside each other
@@ -76,7 +74,7 @@ def parse_plain(text: str, letters: Collection[str] | Letters, written: str) -> 
 
 def refusal(why: ValueError, text: str) -> ValueError:
     """The error of a text that cannot be read: what it is and where, on one line."""
-    return ValueError(f"{' '.join(str(why).split())}: {shown(text)}")
+    return ValueError(f"{' '.join(str(why).split())}: {quoted(text)}")
 
 
 def short(text: str) -> None:
@@ -85,7 +83,7 @@ def short(text: str) -> None:
         raise ValueError(f"an answer has at most {LONGEST:,} characters, got {len(text):,}")
 
 
-def shown(text: str) -> str:
+def quoted(text: str) -> str:
     """A text in an error message: in quotes, on one line, and not too long."""
     line = " ".join(text.split())
     return repr(line if len(line) <= 60 else line[:57] + "…").replace("\\\\", "\\")
@@ -103,7 +101,7 @@ class _Parser(Tokens):
         if self.token.kind != "end":
             self._unexpected()
         if height(node) > TALLEST:
-            self.fail(f"more than {TALLEST} terms")
+            raise ValueError(f"more than {TALLEST} terms")
         node, read = self.letters.settled(node)
         return Written(node, self.growth, read)
 
@@ -111,14 +109,14 @@ class _Parser(Tokens):
         """Precedence climbing: everything that binds at least so tightly."""
         self.depth += 1
         if self.depth > DEEPEST:
-            self.fail(f"more than {DEEPEST} levels")
+            raise ValueError(f"more than {DEEPEST} levels")
         left = self._one()
         while True:
             sign, beside = self._between()
             if sign not in BINDS or BINDS[sign] < least:
                 break
             if beside and self.token.kind == "number" and not self._raised_behind():
-                self.fail(f"a sign is missing before {self.token.text}: * or ^?")
+                raise ValueError(f"a sign is missing before {self.token.text}: * or ^?")
             if not beside:
                 self.next()
             right = self._sum(BINDS[sign] if sign == "^" else BINDS[sign] + 1)
@@ -146,17 +144,8 @@ class _Parser(Tokens):
 
     def _is_call(self) -> bool:
         """Whether mod(n, w) stands here and not n mod (w)."""
-        rest = self.text[self.at :]
-        if self.waiting or not rest.lstrip().startswith("("):
-            return False
-        depth = 0
-        for sign in rest:
-            depth += (sign in "([") - (sign in ")]")
-            if sign == "," and depth == 1:
-                return True
-            if depth == 0 and sign == ")":
-                return False
-        return False
+        rest = self.text[self.at :].lstrip()
+        return not self.waiting and rest.startswith("(") and "," in outer(inside(rest))
 
     def _join(self, sign: str, left: Node, right: Node) -> Node:
         if sign == "^":
@@ -200,16 +189,16 @@ class _Parser(Tokens):
         own = self.letters.functions.get(word)
         if own is not None:
             if self.token.text not in CLOSES:
-                self.fail(f"{word} needs a bracket")
+                raise ValueError(f"{word} needs a bracket")
             return Op(own, self._bracket(1))
         if word in GROWTHS and word.lower() not in FUNCTIONS:
             if self.token.text not in CLOSES:
-                self.fail(f"{word} needs a bracket, as in {word}(n^2)")
+                raise ValueError(f"{word} needs a bracket, as in {word}(n^2)")
             self.growth = max(self.growth, GROWTHS[word], key=("", "O", "o", "Omega").index)
             return self._bracket(1)[0]
         function = "binom" if word in COMBINATIONS else SAME.get(word.lower(), word.lower())
         if function not in FUNCTIONS:
-            self.fail(f"did not expect {word!r}")
+            raise ValueError(f"did not expect {word!r}")
         return self._call(function)
 
     def _call(self, function: str) -> Node:
@@ -223,7 +212,7 @@ class _Parser(Tokens):
         elif function in ("sqrt", "exp", "sin", "cos") or function.startswith("log"):
             found = (self._bare(function),)
         else:
-            self.fail(f"{function} needs a bracket")
+            raise ValueError(f"{function} needs a bracket")
         node = self._applied(function, found)
         return node if power is None else Op("^", (node, power))
 
@@ -246,8 +235,8 @@ class _Parser(Tokens):
         if self.token.text == "*":
             run = RUN.match(rest)
             return run is not None and self._words(run[0])[0].kind == "name"
-        inside = rest[: len(outer("(" + rest).partition(")")[0]) - 1]
-        return self.token.kind == "name" or (self.token.text == "(" and not re.search("sin|cos|exp", inside))
+        waves = re.search("sin|cos|exp", inside("(" + rest))
+        return self.token.kind == "name" or (self.token.text == "(" and not waves)
 
     def _applied(self, function: str, args: tuple[Node, ...]) -> Node:  # noqa: PLR0911
         if function in ("min", "max"):
@@ -286,14 +275,14 @@ class _Parser(Tokens):
         self.bars.pop()
         self.brackets -= 1
         if self.token.text == ",":
-            self.fail("one formula is asked for, and a comma makes it more")
+            raise ValueError("one formula is asked for, and a comma makes it more")
         if self.token.text != closing:
-            self.fail("a bracket is not closed")
+            raise ValueError("a bracket is not closed")
         self.next()
         if count == 0 and len(found) < 2:
-            self.fail("at least 2 in this bracket, got 1")
+            raise ValueError("at least 2 in this bracket, got 1")
         if count and len(found) != count:
-            self.fail(f"{count} in this bracket, got {len(found)}")
+            raise ValueError(f"{count} in this bracket, got {len(found)}")
         return tuple(found)
 
     def _bars(self) -> Node:
@@ -301,7 +290,7 @@ class _Parser(Tokens):
         self.next()
         inner = self._sum(0)
         if self.token.text != "|":
-            self.fail("a | is not closed")
+            raise ValueError("a | is not closed")
         self.bars[-1] -= 1
         self.next()
         return Op("abs", (inner,))
@@ -310,18 +299,18 @@ class _Parser(Tokens):
         """∑(i,first,last) term: the term goes as far as a product does."""
         match = re.compile(r"\(([A-Za-z]),").match(self.text, self.at)
         if match is None or match[1] in self.bound or len(self.bound) >= 2:
-            self.fail("a sum needs a letter of its own, and at most two stand inside each other")
+            raise ValueError("a sum needs a letter of its own, and at most two stand inside each other")
         self.at = match.end()
         self.arguments += 1
         self.next()
         first = self._sum(0)
         if self.token.text != ",":
-            self.fail("a sum needs two ends")
+            raise ValueError("a sum needs two ends")
         self.next()
         last = self._sum(0)
         self.arguments -= 1
         if self.token.text != ")":
-            self.fail("a sum needs two ends")
+            raise ValueError("a sum needs two ends")
         self.bound.append(match[1])
         self.next()
         term = self._sum(BINDS["*"])
@@ -339,7 +328,7 @@ class _Parser(Tokens):
     def _choose(self, top: Node, below: Node) -> Node:
         """n choose 2 is n(n−1)/2: as a product, so that it is a polynomial."""
         if not isinstance(below, Num) or below.value.denominator != 1 or not 0 <= below.value <= MOST_CHOSEN:
-            self.fail(f"a binomial needs a number from 0 to {MOST_CHOSEN} below")
+            raise ValueError(f"a binomial needs a number from 0 to {MOST_CHOSEN} below")
         out: Node = Num(Fraction(1))
         for i in range(int(below.value)):
             factor = Op("/", (Op("-", (top, Num(Fraction(i)))), Num(Fraction(i + 1))))
@@ -350,9 +339,9 @@ class _Parser(Tokens):
         while isinstance(power, Op) and power.sign == "neg":
             power = power.args[0]
         if isinstance(power, Num) and power.value > MOST_POWER:
-            self.fail(f"powers stop at {MOST_POWER}")
+            raise ValueError(f"powers stop at {MOST_POWER}")
 
     def _unexpected(self) -> NoReturn:
         if self.token.kind == "end":
-            self.fail("something is missing at the end")
-        self.fail(f"did not expect {self.token.text!r}")
+            raise ValueError("something is missing at the end")
+        raise ValueError(f"did not expect {self.token.text!r}")

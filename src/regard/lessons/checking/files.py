@@ -7,14 +7,14 @@ bracket, a matrix) belongs to the one before it; a name alone on its line, or in
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from regard.lessons.checking.checker import Answering
 from regard.lessons.checking.equation import key, named, siblings, split
 from regard.lessons.checking.exercise import Question
-from regard.lessons.checking.expression import shown
+from regard.lessons.checking.expression import quoted
 from regard.lessons.checking.latex import plain
 from regard.lessons.checking.verdict import Verdict
 
@@ -51,7 +51,7 @@ class Given:
 
 @dataclass(frozen=True)
 class Report:
-    """What is said about a file: verdicts, and a line for each fault and for each line passed over."""
+    """What is said about answers: verdicts, and a line for each fault and each line of a file passed over."""
 
     verdicts: tuple[Verdict, ...]
     faults: tuple[str, ...]
@@ -65,6 +65,28 @@ def is_file_name(text: str) -> bool:
     (True, False)
     """
     return re.fullmatch(r"[^\n=]{1,400}", text) is not None and text.lower().endswith((*SUFFIXES, *OTHERS))
+
+
+def check_all(exercises: Sequence[Question], answers: Iterable[str | Path]) -> Report:
+    """The verdicts on answers one after another, a path for those in a file, and why others have none."""
+    answering = Answering(exercises)
+    reports = []
+    for answer in answers:
+        try:
+            if isinstance(answer, Path):
+                reports.append(check_file(exercises, answer))
+            elif is_file_name(answer):
+                # A text may come from anybody; only who calls us may open files.
+                raise ValueError(f"{answer} looks like a file: give it as a pathlib.Path")
+            else:
+                reports.append(Report((answering.judge(answer),), ()))
+        except ValueError as error:
+            reports.append(Report((), (str(error),)))
+    return Report(
+        tuple(verdict for report in reports for verdict in report.verdicts),
+        tuple(fault for report in reports for fault in report.faults),
+        tuple(note for report in reports for note in report.notes),
+    )
 
 
 def check_file(exercises: Sequence[Question], path: Path) -> Report:
@@ -88,7 +110,7 @@ def check_file(exercises: Sequence[Question], path: Path) -> Report:
             if means_one:
                 faults.append(f"{where}: {error}")
             else:
-                notes.append(f"{where}: passed over, no question is named: {shown(given.text)}")
+                notes.append(f"{where}: passed over, no question is named: {quoted(given.text)}")
         else:
             verdicts.append(replace(verdict, where=where))
     if not verdicts and not faults:

@@ -11,8 +11,12 @@ from fractions import Fraction
 from itertools import product
 from math import gcd, lcm
 
+from regard.lessons.checking.diagnosis import explained
 from regard.lessons.checking.evaluate import exact
+from regard.lessons.checking.exercise import Exercise
+from regard.lessons.checking.expression import Written
 from regard.lessons.checking.nodes import CONSTANTS, Name, Node, Num, Op, names
+from regard.lessons.checking.verdict import Finding
 
 MOST = 400  # products in a sum
 ONE = Fraction(1)
@@ -27,6 +31,64 @@ Way = Mapping[str, int]
 
 class TooFastError(ValueError):
     """No sum of products grows so fast."""
+
+
+def find(exercise: Exercise, answer: Written) -> Finding:
+    """The finding on an answer to a question for a growth."""
+    if answer.growth == "Omega":
+        return Finding(False, "Ω(…) is a lower bound only; the question asks how fast it grows: O(…) or Θ(…)")
+    if answer.growth == "o":
+        return Finding(False, "o(…) says that it grows more slowly than that; write O(…) for as fast as that")
+    true = terms(exercise.truth())
+    try:
+        given = terms(answer.node)
+    except TooFastError as error:
+        return Finding(False, f"wrong: {error}; the truth is a sum of products of powers")
+    if not given or any(factor < 0 for factor in leading(given).values()):
+        return Finding(False, "wrong: a growth cannot be zero or negative")
+    remarks = [] if answer.growth else [f"as a growth, write it {big_o(given)}"]
+    ignored: tuple[str, ...] = ()
+    if exercise.ignores and not names(answer.node) & set(exercise.ignores):
+        ignored = exercise.ignores
+        left_out = ", ".join(ignored)
+        remarks.insert(0, f"{left_out} held constant; with {left_out} it is {big_o(true)}")
+        true = fixed(true, ignored)
+    directions = [way for way in ways(exercise.letters) if exercise.domain.holds(way)]
+    found = _compared(given, true, directions)
+    if found.right:
+        return Finding(True, found.says, tuple(remarks))
+    mistake = _diagnosed(exercise, given, ignored, directions)
+    more = (explained(mistake),) if mistake else ()
+    return Finding(False, found.says, (*found.details, *more), mistake)
+
+
+def _compared(given: Terms, true: Terms, directions: Sequence[Way]) -> Finding:
+    missing = [powers for powers in true if not within(powers, given, directions)]
+    largest = leading(given)
+    excess = [powers for powers in largest if not within(powers, true, directions)]
+    wanted = big_o(true)
+    if not missing and not excess:
+        return Finding(True, f"right: the same growth as {wanted}")
+    lacks = f"{_listed(missing)} {'is' if len(missing) == 1 else 'are'} missing"
+    much = f"{_listed(excess)} {'grows' if len(excess) == 1 else 'grow'} faster than"
+    if missing and excess:
+        return Finding(False, f"wrong: {lacks}, and {much} the truth")
+    if missing:
+        needed = conditions(missing, largest, directions)
+        return Finding(False, f"only if {needed}", (f"{lacks}: in general it is {wanted}",))
+    return Finding(False, "an upper bound, but not tight", (f"{much} {wanted}",))
+
+
+def _listed(found: Sequence[Powers]) -> str:
+    return " and ".join(map(written, found[:3]))
+
+
+def _diagnosed(exercise: Exercise, given: Terms, ignored: tuple[str, ...], directions: Sequence[Way]) -> str:
+    for formula, says in exercise.mistakes.items():
+        wrong = fixed(terms(exercise.node(formula)), ignored)
+        if alike(given, wrong, directions):
+            return says
+    return ""
 
 
 def terms(node: Node) -> Terms:
@@ -173,9 +235,9 @@ def within(powers: Powers, sum_: Terms, directions: Sequence[Way]) -> bool:
     )
 
 
-def included(small: Terms, large: Terms, directions: Sequence[Way]) -> bool:
-    """Whether a sum is O of another."""
-    return all(within(powers, large, directions) for powers in small)
+def alike(a: Terms, b: Terms, directions: Sequence[Way]) -> bool:
+    """Whether two sums are O of each other."""
+    return all(within(powers, b, directions) for powers in a) and all(within(p, a, directions) for p in b)
 
 
 def leading(sum_: Terms) -> Terms:

@@ -7,7 +7,6 @@ groups inside groups are bounded.
 from __future__ import annotations
 
 import re
-from typing import NoReturn
 
 from regard.lessons.checking.brackets import cut
 from regard.lessons.checking.spelling import respelled
@@ -115,7 +114,7 @@ class _Reader:
                 out.append(found)
         else:
             if end:
-                self.fail(f"a {'brace' if end == '}' else 'bracket'} is not closed")
+                raise ValueError(f"a {'brace' if end == '}' else 'bracket'} is not closed")
         self.depth -= 1
         if over >= 0:
             head, equals, top = "".join(out[:over]).rpartition("=")  # in y = 1 \\over 2, the y is not above
@@ -135,10 +134,8 @@ class _Reader:
         if sign == "{":
             return self._group(out)
         if sign == "}":
-            self.fail("a brace is closed that was not opened")
-        if sign == "$":
-            return " "
-        if sign == "~":
+            raise ValueError("a brace is closed that was not opened")
+        if sign in "$~":
             return " "
         if sign == "^":
             self._blank()
@@ -158,7 +155,7 @@ class _Reader:
         """The command that stands here."""
         match = re.compile(r"\\([A-Za-z]+\*?|.)", re.DOTALL).match(self.text, self.at)
         if match is None:
-            self.fail("a \\ stands at the end")
+            raise ValueError("a \\ stands at the end")
         name = match[1].rstrip("*") or "*"
         self.at = match.end()
         if name in ("\\", "cr"):
@@ -204,13 +201,13 @@ class _Reader:
             return f"\\{name}"
         if name in ("begin", "end"):
             return self._environment(name)
-        return self.fail(f"'\\{name}' is no LaTeX that is read here")
+        raise ValueError(f"'\\{name}' is no LaTeX that is read here")
 
     def piece(self) -> str:
         """The argument of a command: a group, a command, or one sign."""
         self._blank()
         if self.at >= len(self.text):
-            self.fail("something is missing at the end")
+            raise ValueError("something is missing at the end")
         sign = self.text[self.at]
         if sign == "\\":
             self._deeper()
@@ -219,13 +216,13 @@ class _Reader:
             return found
         self.at += 1
         if sign == "}":
-            self.fail("a brace is closed that was not opened")
+            raise ValueError("a brace is closed that was not opened")
         return self.row("}") if sign == "{" else sign
 
     def _deeper(self) -> None:
         self.depth += 1
         if self.depth > DEEPEST:
-            self.fail(f"more than {DEEPEST} groups inside each other")
+            raise ValueError(f"more than {DEEPEST} groups inside each other")
 
     def _group(self, out: list[str]) -> str:
         inner = self.row("}")
@@ -249,7 +246,7 @@ class _Reader:
             self._blank()
         if self.text.startswith("(", self.at):
             if root:
-                self.fail("a root of that kind needs braces: \\sqrt[3]{n}")
+                raise ValueError("a root of that kind needs braces: \\sqrt[3]{n}")
             return " sqrt"
         inner = self.piece()
         return f"(({inner})^(1/({root})))" if root else f" sqrt({inner})"
@@ -273,7 +270,7 @@ class _Reader:
                 found[mark] = self.piece()
         match = re.fullmatch(r"\s*([A-Za-z])\s*=(.+)", found.get("_", ""), re.DOTALL)
         if match is None or "^" not in found:
-            self.fail("a sum needs its letter and both ends, as in \\sum_{i=1}^{n} i")
+            raise ValueError("a sum needs its letter and both ends, as in \\sum_{i=1}^{n} i")
         return f"{sign}({match[1]},{match[2]},{found['^']})"
 
     def _environment(self, name: str) -> str:
@@ -286,14 +283,14 @@ class _Reader:
             return " "
         if kind in ("cases", "dcases", "rcases") and name == "begin":
             return self._cases(self.row(f"\\end{{{kind}}}"))
-        return self.fail(f"'\\{name}{{{kind[:20]}}}' is no LaTeX that is read here")
+        raise ValueError(f"'\\{name}{{{kind[:20]}}}' is no LaTeX that is read here")
 
     def _cases(self, body: str) -> str:
         """Rows of a value and its condition as cases(condition, value, …, value otherwise)."""
         out: list[str] = []
         for row in (row for row in cut(body, ";") if row.strip()):
             if len(out) % 2:
-                self.fail("a case needs its condition")
+                raise ValueError("a case needs its condition")
             value, *conditions = cut(row, r"&|,(?=[^,]*[<>≤≥=])|\b(?:if|for|otherwise|else|sonst)\b")
             said = re.sub(r"\b(?:if|for|when|where|falls|wenn)\b", "", " ".join(conditions))
             condition = said.strip(" ,.:\n")
@@ -309,7 +306,3 @@ class _Reader:
     def _blank(self) -> None:
         while self.at < len(self.text) and self.text[self.at].isspace():
             self.at += 1
-
-    def fail(self, what: str) -> NoReturn:
-        """Refuse; the caller shows the whole text."""
-        raise ValueError(what)

@@ -12,9 +12,9 @@ from regard.lessons.checking.brackets import bare, cut, outer
 from regard.lessons.checking.diagnosis import explained
 from regard.lessons.checking.evaluate import exact
 from regard.lessons.checking.exercise import Question
-from regard.lessons.checking.expression import Num, Op, Written, parse_plain
-from regard.lessons.checking.expression import shown as quoted
+from regard.lessons.checking.expression import Written, parse_plain, quoted
 from regard.lessons.checking.letters import Letters
+from regard.lessons.checking.nodes import Num, Op
 from regard.lessons.checking.verdict import Finding
 
 MOST = 64  # entries
@@ -43,10 +43,10 @@ class ListQuestion(Question):
         """Whether all numbers are right, and if not, which one is not or what was mistaken."""
         if answer.node == self._node(self.formula):
             return Finding(True, "right")
-        for other in self.accepted:
-            if answer.node == self._node(other.formula):
-                return Finding(True, f"right: {other.remark}")
-        mistake = next((m.says for m in self.mistakes if answer.node == self._node(m.formula)), "")
+        for formula, remark in self.accepted.items():
+            if answer.node == self._node(formula):
+                return Finding(True, f"right: {remark}")
+        mistake = next((says for one, says in self.mistakes.items() if answer.node == self._node(one)), "")
         more = (explained(mistake),) if mistake else ()
         return Finding(False, f"wrong: {self._difference(answer)}", more, mistake)
 
@@ -56,7 +56,7 @@ class ListQuestion(Question):
     def _difference(self, answer: Written) -> str:
         given = _values(answer)
         # Of the right answers, the one that it comes closest to: channels may stand first or last.
-        right = [_values(self.read(one, one)) for one in (self.formula, *(a.formula for a in self.accepted))]
+        right = [_values(self.read(one, one)) for one in (self.formula, *self.accepted)]
         true = max(right, key=lambda rows: sum(map(eq, _flat(rows), _flat(given))))
         if [len(row) for row in given] != [len(row) for row in true]:
             return f"{self.size(true)} is asked for, this is {self.size(given)}"

@@ -6,19 +6,19 @@ matters; the unknown function is one that is not linear and takes no value twice
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from operator import mul
 from random import Random
-from typing import Any, ClassVar
+from typing import ClassVar, TypeVar
 
 from regard.lessons.checking.diagnosis import explained
 from regard.lessons.checking.exercise import Question
-from regard.lessons.checking.expression import Name, Node, Num, Op, Written, parse
+from regard.lessons.checking.expression import Written, parse
 from regard.lessons.checking.letters import Letters
-from regard.lessons.checking.nodes import signs
+from regard.lessons.checking.nodes import Name, Node, Num, Op, signs
 from regard.lessons.checking.tokens import RELATIONS
 from regard.lessons.checking.verdict import Finding
 from regard.lessons.checking.words import FUNCTIONS
@@ -31,6 +31,7 @@ NUMBERS_ONLY = {*FUNCTIONS, *RELATIONS, "%", "/", "sum", "prod", "and", "nothing
 
 Matrix = tuple[tuple[Fraction, ...], ...]
 Value = Fraction | Matrix
+Kind = TypeVar("Kind", Fraction, Matrix, Value)
 
 
 class MisfitError(ValueError):
@@ -73,7 +74,8 @@ class ProductExercise(Question):
             return Finding(True, f"right: equal for {DRAWS} choices of whole matrices, whatever φ is")
         if self.unknown and self.unknown not in signs(answer.node):
             return self._without(answer.node)
-        mistake = next((m.says for m in self.mistakes if given == self._values(self._node(m.formula))), "")
+        wrong = ((self._values(self._node(formula)), says) for formula, says in self.mistakes.items())
+        mistake = next((says for values, says in wrong if given == values), "")
         more = explained(mistake) if mistake else self._first_difference(answer.node)
         return Finding(False, "wrong: it is another function of the inputs", (more,) if more else (), mistake)
 
@@ -108,7 +110,7 @@ class ProductExercise(Question):
         alone = isinstance(node, Op) and node.sign == self.unknown and self.unknown not in signs(node.args[0])
         return "more than one term is wrong" if alone else ""
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """The question, without its answer."""
         return super().as_dict() | {"functions": sorted(set(self.functions.values()))}
 
@@ -181,7 +183,7 @@ def _power(node: Op, a: Value, b: Value) -> Value:
     return out
 
 
-def _map(a: Value, function: Any) -> Any:
+def _map(a: Kind, function: Callable[[Fraction], Fraction]) -> Kind:
     """Every entry changed, and none too large."""
     if isinstance(a, Fraction):
         return _small(function(a))

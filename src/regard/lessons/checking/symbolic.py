@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from math import comb
-from typing import Any
+from typing import TYPE_CHECKING
 
 from regard.lessons.checking.nodes import CONSTANTS, Name, Node, Num, Op, names
+
+if TYPE_CHECKING:
+    import sympy
 
 MOST_TERMS = 3_000  # of a polynomial that is multiplied out
 PLAIN = {"+", "-", "*", "/", "^", "neg"}
 
 
-def to_sympy(node: Node) -> Any:
+def to_sympy(node: Node) -> sympy.Expr:
     """The same expression as a sympy value, built piece by piece.
 
     >>> from regard.lessons.checking.expression import parse
@@ -25,7 +28,7 @@ def to_sympy(node: Node) -> Any:
     if isinstance(node, Name):
         return {"e": sympy.E, "pi": sympy.pi}.get(node.name, sympy.Symbol(node.name))
     args = [to_sympy(arg) for arg in node.args]
-    build: dict[str, Any] = {
+    build = {
         "+": sympy.Add, "*": sympy.Mul, "^": sympy.Pow, "min": sympy.Min, "max": sympy.Max, "mod": sympy.Mod,
         "%": sympy.Mod, "floor": sympy.floor, "ceil": sympy.ceiling, "abs": sympy.Abs, "sqrt": sympy.sqrt,
         "exp": sympy.exp, "log": sympy.log, "sin": sympy.sin, "cos": sympy.cos,

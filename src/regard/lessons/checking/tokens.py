@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import NoReturn
 
 from regard.lessons.checking.letters import Letters
 from regard.lessons.checking.nodes import CONSTANTS
@@ -100,14 +99,14 @@ class Tokens:
         sign = SIGN.match(self.text, self.at)
         if sign is None or (sign[0] in RELATIONS and not self.brackets):
             strange = self.text[self.at]
-            self.fail(STRANGE.get(strange, f"{strange!r} has no meaning here"))
+            raise ValueError(STRANGE.get(strange, f"{strange!r} has no meaning here"))
         self.at = sign.end()
         self.token = Token("sign", {"**": "^", "‖": "|"}.get(sign[0], sign[0]))
 
     def _words(self, run: str, indexed: bool = False) -> list[Token]:
         """The pieces of a run of letters; of an indexed one, the last names a family: x of x_[i+1]."""
         words = {*FUNCTIONS, *SAME, *INFIX, *GROWTHS, *COMBINATIONS, *self.letters.functions, *CONSTANTS}
-        low = {word for word in (run.lower(),) if word in FUNCTIONS or word in SAME or word in INFIX}
+        low = run.lower() in {*FUNCTIONS, *SAME, *INFIX}
         families = self.letters.families
         own = {*self.letters.spelled, *self.bound, *(f"{x}_{i}" for x in families for i in self.bound)}
         if indexed:
@@ -115,7 +114,7 @@ class Tokens:
         alone = (low or run in CONSTANTS) and run not in own
         found = [run] if alone else pieces(run, own, words)
         if found is None:
-            self.fail(unknown(run, self.letters.own, self.text))
+            raise ValueError(unknown(run, self.letters.own, self.text))
         out = []
         for piece in found:
             if piece.isdigit():
@@ -125,10 +124,6 @@ class Tokens:
                 out.append(Token("name" if name else "word", piece))
         if indexed:
             if not self.bound or found[-1] not in families:
-                self.fail("a subscript is a number or a word")
+                raise ValueError("a subscript is a number or a word")
             out[-1] = Token("indexed", found[-1])
         return out
-
-    def fail(self, what: str) -> NoReturn:
-        """Refuse; the caller shows the whole text."""
-        raise ValueError(what)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
 
 
 @dataclass(frozen=True)
@@ -36,6 +35,6 @@ class Verdict:
             [f"{self.question}: {self.answer}", f"  {self.says}", *(f"  {d}" for d in self.details)]
         )
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """All fields; `read` as an object from the answer's letters to the question's."""
         return asdict(self) | {"details": list(self.details), "read": dict(self.read)}

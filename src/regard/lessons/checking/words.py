@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from difflib import get_close_matches
+
+from regard.errors import did_you_mean
 
 FUNCTIONS = {  # how many arguments; 0 is two or more
     "min": 0, "max": 0, "mod": 2, "div": 2, "floor": 1, "ceil": 1, "abs": 1, "sqrt": 1, "exp": 1, "log": 1,
@@ -58,9 +59,9 @@ def unknown(run: str, letters: Collection[str], text: str) -> str:
     number = re.fullmatch(r"([A-Za-z])(\d)", run)
     if number is not None and number[1] in letters:
         return f"{rule}; write {number[1]}^{number[2]} or {number[2]}{number[1]}"
-    near = get_close_matches(run.lower(), [*FUNCTIONS, *SAME], n=1, cutoff=0.76)
-    if near and run.lower() not in FUNCTIONS:
-        return f"{rule}; did you mean {near[0]}?"
+    hint = did_you_mean(run.lower(), [*FUNCTIONS, *SAME], least=0.76)
+    if hint and run.lower() not in FUNCTIONS:
+        return rule + hint
     known = {*FUNCTIONS, *SAME, *INFIX, *map(str.lower, GROWTHS), *letters}
     if any(word.lower() not in known for word in re.findall(r"(?<![A-Za-z0-9_])[A-Za-z]{3,}", text)):
         return f"{rule}; write the formula alone, without words"

@@ -1,7 +1,7 @@
 """Questions on what several heads share and what each has of its own."""
 
-from regard.lessons.checking.exercise import Domain, Exercise, Mistake, growth_domain, spelled
-from regard.lessons.exercises.spellings import LENGTH
+from regard.lessons.checking.exercise import Domain, Exercise, growth_domain, spelled
+from regard.lessons.exercises import LENGTH
 
 DIVIDES = "H divides d"
 WIDTH = "D C k d_model"
@@ -20,27 +20,27 @@ EXERCISES = spelled(
         domain=Domain(DIVIDES, {"d": range(1, 33), "H": range(1, 9)}, lambda at: at["d"] % at["H"] == 0),
         outside="heads of width d/H do not exist",
         also=HEAD_WIDTH,
-        mistakes=(
-            Mistake("forgetting W_O", "3d^2"),
-            Mistake("counting one head", "4d^2/H"),
-            Mistake("giving every head the full width", "4H d^2"),
-            Mistake("counting biases", "4d^2 + 4d"),
-            Mistake("counting one matrix", "d^2"),
-            Mistake("giving every head queries, keys and values of full width, and one W_O", "3H d^2 + d^2"),
-        ),
+        mistakes={
+            "3d^2": "forgetting W_O",
+            "4d^2/H": "counting one head",
+            "4H d^2": "giving every head the full width",
+            "4d^2 + 4d": "counting biases",
+            "d^2": "counting one matrix",
+            "3H d^2 + d^2": "giving every head queries, keys and values of full width, and one W_O",
+        },
     ),
     Exercise(
         name="scores",
         asks="How many scores do H heads compute on n tokens, without a mask?",
         formula="H n^2",
         domain=Domain("n, H ≥ 1", {"n": range(1, 20), "H": range(1, 9)}),
-        mistakes=(
-            Mistake("counting one head: each has a map of its own", "n^2"),
-            Mistake("splitting the map among the heads: it is the width that is split", "n^2/H"),
-            Mistake("counting one score a token", "H n"),
-            Mistake("counting causal pairs only", "H n(n+1)/2"),
-            Mistake("comparing heads with each other too", "H^2 n^2"),
-        ),
+        mistakes={
+            "n^2": "counting one head: each has a map of its own",
+            "n^2/H": "splitting the map among the heads: it is the width that is split",
+            "H n": "counting one score a token",
+            "H n(n+1)/2": "counting causal pairs only",
+            "H^2 n^2": "comparing heads with each other too",
+        },
     ),
     Exercise(
         name="pairs",
@@ -56,14 +56,14 @@ EXERCISES = spelled(
         ),
         outside="heads of width d/H do not exist",
         also=HEAD_WIDTH,
-        mistakes=(
-            Mistake("giving every head the full width", "2H n^2 d"),
-            Mistake("counting one head", "2n^2 d/H"),
-            Mistake("counting the scores only", "n^2 d"),
-            Mistake("counting scores and not the multiplies in each", "2H n^2"),
-            Mistake("counting causal pairs only", "n(n+1) d"),
-            Mistake("counting the projections too", "2n^2 d + 4n d^2"),
-        ),
+        mistakes={
+            "2H n^2 d": "giving every head the full width",
+            "2n^2 d/H": "counting one head",
+            "n^2 d": "counting the scores only",
+            "2H n^2": "counting scores and not the multiplies in each",
+            "n(n+1) d": "counting causal pairs only",
+            "2n^2 d + 4n d^2": "counting the projections too",
+        },
     ),
     Exercise(
         name="growth",
@@ -73,13 +73,12 @@ EXERCISES = spelled(
         ),
         formula="n*d^2 + n^2*d",
         domain=growth_domain("n", "d", "H", below="Hd"),
-        growth=True,
         also=HEAD_WIDTH,
-        mistakes=(
-            Mistake("giving every head the full width", "H n d^2 + H n^2 d"),
-            Mistake("forgetting the projections", "n^2 d"),
-            Mistake("forgetting the pairs", "n d^2"),
-            Mistake("counting one head", "n d^2/H + n^2 d/H"),
-        ),
+        mistakes={
+            "H n d^2 + H n^2 d": "giving every head the full width",
+            "n^2 d": "forgetting the projections",
+            "n d^2": "forgetting the pairs",
+            "n d^2/H + n^2 d/H": "counting one head",
+        },
     ),
 )

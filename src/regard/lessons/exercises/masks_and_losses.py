@@ -1,7 +1,7 @@
 """Questions on masks, targets and padding."""
 
-from regard.lessons.checking.exercise import Domain, Exercise, Mistake, spelled
-from regard.lessons.exercises.spellings import LENGTH
+from regard.lessons.checking.exercise import Domain, Exercise, spelled
+from regard.lessons.exercises import LENGTH
 from regard.pattern import Causal
 
 BATCH = Domain(
@@ -19,12 +19,12 @@ EXERCISES = spelled(
         formula="n-1",
         domain=Domain("n ≥ 2", {"n": range(1, 60)}, lambda at: at["n"] >= 2),
         outside="a line of <START> alone has nothing to predict",
-        mistakes=(
-            Mistake("giving every token a target: behind the last one nothing follows", "n"),
-            Mistake("taking one off at both ends", "n-2"),
-            Mistake("adding one for the end: no such token is there", "n+1"),
-            Mistake("counting pairs of tokens", "n(n-1)/2"),
-        ),
+        mistakes={
+            "n": "giving every token a target: behind the last one nothing follows",
+            "n-2": "taking one off at both ends",
+            "n+1": "adding one for the end: no such token is there",
+            "n(n-1)/2": "counting pairs of tokens",
+        },
     ),
     Exercise(
         name="padding",
@@ -32,13 +32,13 @@ EXERCISES = spelled(
         formula="B T - m",
         domain=BATCH,
         outside="so many tokens do not fit",
-        mistakes=(
-            Mistake("counting the cells that are real", "m"),
-            Mistake("counting all cells", "B T"),
-            Mistake("looking at one line only", "T - m"),
-            Mistake("taking the shift off too: it is asked for cells, not for targets", "B T - m - B"),
-            Mistake("taking the difference the other way round", "m - B T"),
-        ),
+        mistakes={
+            "m": "counting the cells that are real",
+            "B T": "counting all cells",
+            "T - m": "looking at one line only",
+            "B T - m - B": "taking the shift off too: it is asked for cells, not for targets",
+            "m - B T": "taking the difference the other way round",
+        },
     ),
     Exercise(
         name="batch",
@@ -49,13 +49,13 @@ EXERCISES = spelled(
         formula="m - B",
         domain=BATCH,
         outside="so many tokens do not fit, or a line is empty",
-        mistakes=(
-            Mistake("forgetting the shift: the first token of each line is no target", "m"),
-            Mistake("counting padding as targets", "B T - B"),
-            Mistake("taking one off for the whole batch and not for each line", "m - 1"),
-            Mistake("counting the padding", "B T - m"),
-            Mistake("counting all cells", "B T"),
-        ),
+        mistakes={
+            "m": "forgetting the shift: the first token of each line is no target",
+            "B T - B": "counting padding as targets",
+            "m - 1": "taking one off for the whole batch and not for each line",
+            "B T - m": "counting the padding",
+            "B T": "counting all cells",
+        },
     ),
     Exercise(
         name="hidden",
@@ -63,13 +63,13 @@ EXERCISES = spelled(
         formula="n(n-1)/2",
         domain=Domain("n ≥ 1", {"n": range(1, 50)}),
         count=(~Causal()).pairs,
-        mistakes=(
-            Mistake("counting those that stay", count=lambda n: Causal().pairs(n)),
-            Mistake("taking half of the square, which cuts the diagonal in half too", "n^2/2"),
-            Mistake("hiding everything but the diagonal", "n^2 - n"),
-            Mistake("counting all scores", "n^2"),
-            Mistake("hiding a row and a column too few", "(n-1)(n-2)/2"),
-        ),
+        mistakes={
+            "n^2/2": "taking half of the square, which cuts the diagonal in half too",
+            "n(n+1)/2": "counting those that stay",
+            "n^2 - n": "hiding everything but the diagonal",
+            "n^2": "counting all scores",
+            "(n-1)(n-2)/2": "hiding a row and a column too few",
+        },
     ),
     Exercise(
         name="uniform",
@@ -79,13 +79,13 @@ EXERCISES = spelled(
         ),
         formula="log(V)",
         domain=Domain("V ≥ 2", {"V": range(2, 40)}),
-        mistakes=(
-            Mistake("giving the probability", "1/V"),
-            Mistake("forgetting the minus in front of the logarithm", "-log(V)"),
-            Mistake("taking the logarithm to base 2", "log2(V)"),
-            Mistake("taking the logarithm to base 10", "log10(V)"),
-            Mistake("giving the perplexity", "V"),
-            Mistake("summing over all V tokens: only the target counts", "V*log(V)"),
-        ),
+        mistakes={
+            "1/V": "giving the probability",
+            "-log(V)": "forgetting the minus in front of the logarithm",
+            "log2(V)": "taking the logarithm to base 2",
+            "log10(V)": "taking the logarithm to base 10",
+            "V": "giving the perplexity",
+            "V*log(V)": "summing over all V tokens: only the target counts",
+        },
     ),
 )

@@ -1,8 +1,8 @@
 """Questions on an unrolled linear RNN, whose matrices do not commute, and on what it and attention cost."""
 
-from regard.lessons.checking.exercise import Domain, Exercise, Mistake, growth_domain, spelled
+from regard.lessons.checking.exercise import Domain, Exercise, growth_domain, spelled
 from regard.lessons.checking.matrices import ProductExercise
-from regard.lessons.exercises.spellings import LENGTH, WIDTH
+from regard.lessons.exercises import LENGTH, WIDTH
 
 UNROLLED = Domain("φ_h the identity, φ_y any function, h_0 = 0")
 MATRICES = {"W_y": (4, 3), "W_h": (3, 3), "W_x": (3, 2)}
@@ -25,14 +25,14 @@ EXERCISES = spelled(
         formula="a^(T-1) b",
         domain=Domain("T ≥ 1", {"a": range(-3, 4), "b": range(-2, 3), "T": range(1, 9)}),
         aliases={"T": "n N t", "a": "w_h W_h", "b": "w_x W_x"},
-        mistakes=(
-            Mistake("going through W_h T times: x_1 enters at step 1, so T − 1 remain", "a^T b"),
-            Mistake("forgetting W_x", "a^(T-1)"),
-            Mistake("exchanging the two", "a b^(T-1)"),
-            Mistake("raising W_x too: x_1 enters once", "(a b)^(T-1)"),
-            Mistake("adding along the path: the factors multiply", "a(T-1) + b"),
-            Mistake("stopping one step early", "a^(T-2) b"),
-        ),
+        mistakes={
+            "a^T b": "going through W_h T times: x_1 enters at step 1, so T − 1 remain",
+            "a^(T-1)": "forgetting W_x",
+            "a b^(T-1)": "exchanging the two",
+            "(a b)^(T-1)": "raising W_x too: x_1 enters once",
+            "a(T-1) + b": "adding along the path: the factors multiply",
+            "a^(T-2) b": "stopping one step early",
+        },
     ),
     ProductExercise(
         name="y2",
@@ -45,19 +45,18 @@ EXERCISES = spelled(
         unknown="phi_y",
         missing=MISSING,
         left=("y_2",),
-        mistakes=(
-            Mistake("taking φ_y apart: it is not linear", "phi_y(W_y W_h W_x x_1) + phi_y(W_y W_x x_2)"),
-            Mistake(
-                "exchanging the inputs: x_1 is the one that went through W_h",
-                "phi_y(W_y W_x x_1 + W_y W_h W_x x_2)",
+        mistakes={
+            "phi_y(W_y W_h W_x x_1) + phi_y(W_y W_x x_2)": "taking φ_y apart: it is not linear",
+            "phi_y(W_y W_x x_1 + W_y W_h W_x x_2)": (
+                "exchanging the inputs: x_1 is the one that went through W_h"
             ),
-            Mistake("forgetting W_h", "phi_y(W_y W_x x_1 + W_y W_x x_2)"),
-            Mistake("forgetting the state before", "phi_y(W_y W_x x_2)"),
-            Mistake("applying φ_y before W_y: it comes last", "W_y phi_y(W_h W_x x_1 + W_x x_2)"),
-            Mistake("forgetting W_y", "phi_y(W_h W_x x_1 + W_x x_2)"),
-            Mistake("applying φ_y twice", "phi_y(phi_y(W_y W_h W_x x_1 + W_y W_x x_2))"),
-            Mistake("putting both inputs through W_h", "phi_y(W_y W_h (W_x x_1 + W_x x_2))"),
-        ),
+            "phi_y(W_y W_x x_1 + W_y W_x x_2)": "forgetting W_h",
+            "phi_y(W_y W_x x_2)": "forgetting the state before",
+            "W_y phi_y(W_h W_x x_1 + W_x x_2)": "applying φ_y before W_y: it comes last",
+            "phi_y(W_h W_x x_1 + W_x x_2)": "forgetting W_y",
+            "phi_y(phi_y(W_y W_h W_x x_1 + W_y W_x x_2))": "applying φ_y twice",
+            "phi_y(W_y W_h (W_x x_1 + W_x x_2))": "putting both inputs through W_h",
+        },
     ),
     ProductExercise(
         name="y3",
@@ -70,56 +69,49 @@ EXERCISES = spelled(
         unknown="phi_y",
         missing=MISSING,
         left=("y_3",),
-        mistakes=(
-            Mistake(
-                "taking φ_y apart: it is not linear",
-                "phi_y(W_y W_h^2 W_x x_1) + phi_y(W_y W_h W_x x_2) + phi_y(W_y W_x x_3)",
+        mistakes={
+            "phi_y(W_y W_h^2 W_x x_1) + phi_y(W_y W_h W_x x_2) + phi_y(W_y W_x x_3)": (
+                "taking φ_y apart: it is not linear"
             ),
-            Mistake(
-                "putting x_1 through W_h once: two steps lie behind it",
-                "phi_y(W_y W_h W_x x_1 + W_y W_h W_x x_2 + W_y W_x x_3)",
+            "phi_y(W_y W_h W_x x_1 + W_y W_h W_x x_2 + W_y W_x x_3)": (
+                "putting x_1 through W_h once: two steps lie behind it"
             ),
-            Mistake(
-                "turning the order of the inputs round: the oldest went through W_h most often",
-                "phi_y(W_y W_x x_1 + W_y W_h W_x x_2 + W_y W_h^2 W_x x_3)",
+            "phi_y(W_y W_x x_1 + W_y W_h W_x x_2 + W_y W_h^2 W_x x_3)": (
+                "turning the order of the inputs round: the oldest went through W_h most often"
             ),
-            Mistake("counting one step too many", "phi_y(W_y W_h (W_h^2 W_x x_1 + W_h W_x x_2 + W_x x_3))"),
-            Mistake("forgetting x_1", "phi_y(W_y W_h W_x x_2 + W_y W_x x_3)"),
-            Mistake("stopping at y_2", "phi_y(W_y W_h W_x x_1 + W_y W_x x_2)"),
-            Mistake("forgetting W_y", "phi_y(W_h^2 W_x x_1 + W_h W_x x_2 + W_x x_3)"),
-            Mistake(
-                "applying φ_y before W_y: it comes last", "W_y phi_y(W_h^2 W_x x_1 + W_h W_x x_2 + W_x x_3)"
-            ),
-        ),
+            "phi_y(W_y W_h (W_h^2 W_x x_1 + W_h W_x x_2 + W_x x_3))": "counting one step too many",
+            "phi_y(W_y W_h W_x x_2 + W_y W_x x_3)": "forgetting x_1",
+            "phi_y(W_y W_h W_x x_1 + W_y W_x x_2)": "stopping at y_2",
+            "phi_y(W_h^2 W_x x_1 + W_h W_x x_2 + W_x x_3)": "forgetting W_y",
+            "W_y phi_y(W_h^2 W_x x_1 + W_h W_x x_2 + W_x x_3)": "applying φ_y before W_y: it comes last",
+        },
     ),
     Exercise(
         name="rnn-growth",
         asks="How do the multiplies of an RNN of width d grow on T tokens (or with T alone)?",
         formula="T d^2",
         domain=growth_domain("T", "d"),
-        growth=True,
         ignores=("d",),
         alike=("d",),
-        mistakes=(
-            Mistake("comparing all pairs of tokens: a step looks at one state only", "T^2 d"),
-            Mistake("counting a step as d: a matrix times a vector is d²", "T d"),
-            Mistake("counting one step", "d^2"),
-            Mistake("looking back at all steps before, each with a matrix", "T^2 d^2"),
-        ),
+        mistakes={
+            "T^2 d": "comparing all pairs of tokens: a step looks at one state only",
+            "T d": "counting a step as d: a matrix times a vector is d²",
+            "d^2": "counting one step",
+            "T^2 d^2": "looking back at all steps before, each with a matrix",
+        },
     ),
     Exercise(
         name="attention-growth",
         asks="And those of an attention layer?",
         formula="T d^2 + T^2 d",
         domain=growth_domain("T", "d"),
-        growth=True,
         ignores=("d",),
-        mistakes=(
-            Mistake("forgetting the pairs", "T d^2"),
-            Mistake("forgetting the projections", "T^2 d"),
-            Mistake("multiplying the two terms: one comes after the other", "T^2 d^2"),
-            Mistake("comparing triples of tokens", "T^3 d"),
-        ),
+        mistakes={
+            "T d^2": "forgetting the pairs",
+            "T^2 d": "forgetting the projections",
+            "T^2 d^2": "multiplying the two terms: one comes after the other",
+            "T^3 d": "comparing triples of tokens",
+        },
     ),
     Exercise(
         name="pooled-growth",
@@ -129,12 +121,11 @@ EXERCISES = spelled(
         ),
         formula="T d^2",
         domain=growth_domain("T", "d"),
-        growth=True,
         ignores=("d",),
-        mistakes=(
-            Mistake("doing it as it is printed: Σ_j K x_j can be taken first", "T^2 d + T d^2"),
-            Mistake("doing it as it is printed, without the projections", "T^2 d"),
-            Mistake("counting a projection as d: a matrix times a vector is d²", "T d"),
-        ),
+        mistakes={
+            "T^2 d + T d^2": "doing it as it is printed: Σ_j K x_j can be taken first",
+            "T^2 d": "doing it as it is printed, without the projections",
+            "T d": "counting a projection as d: a matrix times a vector is d²",
+        },
     ),
 )

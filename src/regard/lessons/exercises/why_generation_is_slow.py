@@ -1,9 +1,9 @@
 """Questions on writing tokens one by one."""
 
 from regard.cost import price
-from regard.lessons.checking.exercise import Domain, Exercise, Mistake, growth_domain
+from regard.lessons.checking.exercise import Domain, Exercise, growth_domain
+from regard.lessons.exercises import LENGTH, WIDTH
 from regard.lessons.exercises.heads import HEAD_WIDTH
-from regard.lessons.exercises.spellings import LENGTH, WIDTH
 from regard.models import GPTConfig
 
 EXERCISES = (
@@ -17,14 +17,14 @@ EXERCISES = (
         domain=Domain("T ≥ 1", {"T": range(1, 60)}),
         count=lambda T: sum(range(1, T + 1)),
         aliases={"T": LENGTH},
-        mistakes=(
-            Mistake("counting one pass a step, which is what a cache makes of it", "T"),
-            Mistake("running all T tokens at every step", "T^2"),
-            Mistake("starting from none: the first step runs one token", "T(T-1)/2"),
-            Mistake("taking half of the square", "T^2/2"),
-            Mistake("counting one step too many", "(T+1)(T+2)/2"),
-            Mistake("adding up 1 + … + T without halving", "T(T+1)"),
-        ),
+        mistakes={
+            "T": "counting one pass a step, which is what a cache makes of it",
+            "T^2": "running all T tokens at every step",
+            "T(T-1)/2": "starting from none: the first step runs one token",
+            "T^2/2": "taking half of the square",
+            "(T+1)(T+2)/2": "counting one step too many",
+            "T(T+1)": "adding up 1 + … + T without halving",
+        },
     ),
     Exercise(
         name="cache",
@@ -45,17 +45,17 @@ EXERCISES = (
         ),
         aliases={"T": "n N S", "d": "D C d_model", "L": "l N n_layers", "H": "h"},
         also=HEAD_WIDTH,
-        mistakes=(
-            Mistake("counting keys and forgetting values", "L T d"),
-            Mistake("counting one layer", "2T d"),
-            Mistake("counting one token", "2L d"),
-            Mistake("giving every head the full width", "2L T d H"),
-            Mistake("counting one head", "2L T d/H"),
-            Mistake("counting bytes of four to a number", "8L T d"),
-            Mistake("counting bytes of two to a number", "4L T d"),
-            Mistake("keeping queries too: nobody asks for those of the past", "3L T d"),
-            Mistake("keeping the scores", "L H T^2"),
-        ),
+        mistakes={
+            "L T d": "counting keys and forgetting values",
+            "2T d": "counting one layer",
+            "2L d": "counting one token",
+            "2L T d H": "giving every head the full width",
+            "2L T d/H": "counting one head",
+            "8L T d": "counting bytes of four to a number",
+            "4L T d": "counting bytes of two to a number",
+            "3L T d": "keeping queries too: nobody asks for those of the past",
+            "L H T^2": "keeping the scores",
+        },
     ),
     Exercise(
         name="growth",
@@ -65,13 +65,12 @@ EXERCISES = (
         ),
         formula="T^2 d",
         domain=growth_domain("T", "d"),
-        growth=True,
         aliases={"T": LENGTH, "d": WIDTH},
-        mistakes=(
-            Mistake("counting one token only: the last one looks at T", "T d"),
-            Mistake("running all tokens again at every step, as without a cache", "T^3 d"),
-            Mistake("counting the projections, which are not asked for", "T d^2"),
-            Mistake("counting pairs without their width", "T^2"),
-        ),
+        mistakes={
+            "T d": "counting one token only: the last one looks at T",
+            "T^3 d": "running all tokens again at every step, as without a cache",
+            "T d^2": "counting the projections, which are not asked for",
+            "T^2": "counting pairs without their width",
+        },
     ),
 )

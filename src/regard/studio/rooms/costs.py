@@ -190,7 +190,7 @@ def drawn(name: str, pasted: str, tokens: object, further: str, run: Described |
 
 
 def build(models: Models) -> None:
-    """Lay the room out."""
+    """A model, its table and its curve against length."""
     gr = need("gradio", "studio")
     names = [*PRESETS, *models.runs, PASTED]
     gr.HTML(show.note("What a model costs, counted from its description alone: nothing is built or run."))

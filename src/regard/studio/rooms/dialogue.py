@@ -179,7 +179,7 @@ class _Desk:
 
 
 def build(models: Models) -> None:
-    """Lay the room out."""
+    """A prompt, what the model writes, and what each token looked at."""
     names = models.names(LanguageRun)
     gr.HTML(show.note("A small language model goes on from your prompt, one token at a time."))
     if not names:

@@ -48,7 +48,7 @@ def verdict(name: str, asked: str, given: str) -> str:
 
 
 def build(models: Models) -> None:
-    """Lay the room out."""
+    """A list of lessons, the chosen one, and a box for an answer of your own."""
     gr = need("gradio", "studio")
     titles = [(get(name).title, name) for name in NAMES]
     gr.HTML(

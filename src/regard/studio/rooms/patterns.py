@@ -167,7 +167,7 @@ def length(slider: object, typed: object) -> object:
 
 
 def build(models: Models) -> None:
-    """Lay the room out."""
+    """A text or sliders above the grid, the numbers and the formula."""
     gr = need("gradio", "studio")
     gr.HTML(
         show.note("Who may look at whom. Filled squares are keys that a query sees; every number is exact.")

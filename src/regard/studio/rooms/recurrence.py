@@ -142,7 +142,7 @@ def share(radius: object, steps: object) -> str:
 
 
 def build(models: Models) -> None:
-    """Lay the room out."""
+    """The two orders of walking a grid side by side, then the trace of the first input."""
     gr.HTML("<h2>A grid, cell by cell or diagonal by diagonal</h2>")
     with gr.Row(elem_classes="bar-row"):
         rows = slider(1, SIDE, 5, step=1, label="rows", min_width=120, elem_id="rows")

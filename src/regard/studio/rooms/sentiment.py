@@ -93,7 +93,7 @@ def history(past: tuple[PastVerdict, ...]) -> str:
 
 
 def build(models: Models) -> None:
-    """Lay the room out."""
+    """A box to type in, the verdict, and the words behind it."""
     names = models.names(TextRun)
     gr.HTML(show.note("A verdict while you type; orange words spoke for it, blue ones against."))
     if not names:

@@ -66,7 +66,7 @@ def slid(n: object, kernel: object, stride: object, padding: object, place: obje
 
 
 def build(models: Models) -> None:
-    """Lay the room out."""
+    """Sliders for the filter above its matrix."""
     gr.HTML("<h2>A filter and its Toeplitz matrix</h2>")
     with gr.Row(elem_classes="bar-row"):
         place = slider(1, LONGEST, 3, step=1, label="place of the filter", min_width=180, elem_id="place")

@@ -241,7 +241,7 @@ def _counted(check: HidingCheck) -> str:
 
 
 def build(models: Models) -> None:
-    """Lay the room out."""
+    """A picture, what it is taken for, and the maps of where the model looked."""
     names = models.names(ImageRun)
     gr.HTML(show.note("What a picture is taken for, and where the model looked to say so."))
     if not names:

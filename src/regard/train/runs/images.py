@@ -10,7 +10,7 @@ from torch import Tensor
 from regard.data import Augment, Images, Pictures, Texts, load, split
 from regard.models import GridCompletion
 from regard.probe import ImageLook, complete_images, look_images, read_image, to_levels
-from regard.probe.report import Report, judge
+from regard.probe.report import EvaluationReport, judge
 from regard.train.folder import read_recipe
 from regard.train.runs.run import Classifier, Folder, Look, Prediction, Run
 
@@ -100,7 +100,7 @@ class ImageRun(PictureRun, Classifier):
             self.model, inputs, pictures, self.classes, labels=labels, names=names, steps=steps
         )
 
-    def judge(self, part: Pictures | Texts, worst: int) -> Report:
+    def judge(self, part: Pictures | Texts, worst: int) -> EvaluationReport:
         """The report on some pictures, with those it was worst at."""
         assert isinstance(part, Pictures)
         shown = [f"picture {i + 1}" for i in range(len(part))]

@@ -12,10 +12,10 @@ from regard.data import Images, Pictures, Reviews, Texts, Tokenizer, load
 from regard.files import write_json
 from regard.models.sampling import SamplingOptions
 from regard.probe import Completion, ImageLook, TextLook
-from regard.probe.report import WORST, Report
+from regard.probe.report import WORST, EvaluationReport
 from regard.train.folder import MODEL, RECIPE, TEST, check_recipe, read_recipe
 from regard.train.recipe import Recipe
-from regard.train.task import Setting, parted
+from regard.train.task import TaskSetting, parted
 from regard.values import Json
 
 Folder = str | Path | None
@@ -190,13 +190,13 @@ class Run:
         if hasattr(value, "start"):
             value = replace(value, start=str(self.folder / MODEL))  # its tokenizer, not one trained anew
         folder = None if data_dir is None else Path(data_dir)
-        task = value.build(Setting(self.device, recipe.seed, folder, recipe.checks.overfit))
+        task = value.build(TaskSetting(self.device, recipe.seed, folder, recipe.checks.overfit))
         scores = task.test(self.model) if test else task.validate(self.model)
         if test:
             write_json(self.folder / TEST, scores)
         return scores
 
-    def report(self, *, test: bool = False, data_dir: Folder = None, worst: int = WORST) -> Report:
+    def report(self, *, test: bool = False, data_dir: Folder = None, worst: int = WORST) -> EvaluationReport:
         """How a classifier fares on its validation part or, recorded, on the test part, and its mistakes."""
         raise ValueError(f"report needs a classifier of images or texts, this model is for {self.kind}")
 
@@ -219,7 +219,7 @@ class Classifier(Run):
         """The classes, in the order of the logits."""
         return list(self.description["classes"])
 
-    def report(self, *, test: bool = False, data_dir: Folder = None, worst: int = WORST) -> Report:
+    def report(self, *, test: bool = False, data_dir: Folder = None, worst: int = WORST) -> EvaluationReport:
         """How it fares on its validation part or, recorded, on the test part, and its worst mistakes."""
         recipe = self.recipe
         if recipe is None and not test:
@@ -235,7 +235,7 @@ class Classifier(Run):
             write_json(self.folder / TEST, out.scores)
         return replace(out, name=self.name, data=found.name, part="test" if test else "validation")
 
-    def judge(self, part: Pictures | Texts, worst: int) -> Report:
+    def judge(self, part: Pictures | Texts, worst: int) -> EvaluationReport:
         """The report on some examples."""
         raise NotImplementedError
 

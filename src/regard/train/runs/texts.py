@@ -10,11 +10,11 @@ from regard.data import Pictures, Texts
 from regard.data.embedded.pairs import PairScore, score_pairs
 from regard.probe import TextLook, clean
 from regard.probe.inputs import unknown
-from regard.probe.report import Report, judge
+from regard.probe.report import EvaluationReport, judge
 from regard.probe.texts import windows
 from regard.train.runs.reading import ReadingRun, content, names_file
 from regard.train.runs.run import Classifier, Prediction
-from regard.train.tasks.rows import Table, readable, rows_of, segments_of
+from regard.train.tasks.rows import TokenTable, readable, rows_of, segments_of
 from regard.values import Json
 
 
@@ -104,14 +104,14 @@ class TextRun(ReadingRun, Classifier):
         """Logits (N,classes) on the CPU; of a long text what training keeps of it is read."""
         context, keep = self.description["context"], self.description.get("keep", "head")
         rows = rows_of(self.reader, texts, context, keep)
-        table = Table(rows, width=context, tokenizer=self.reader, device=self.device)
+        table = TokenTable(rows, width=context, tokenizer=self.reader, device=self.device)
         by_size, out = table.by_length(), []
         for at in by_size.split(64 if self.device.type == "cpu" else 256):
             tokens, lengths = table.rows(at)
             out.append(self.model(tokens, segments=segments_of(tokens, lengths)).float().cpu())
         return torch.cat(out)[torch.argsort(by_size.cpu())]
 
-    def judge(self, part: Pictures | Texts, worst: int) -> Report:
+    def judge(self, part: Pictures | Texts, worst: int) -> EvaluationReport:
         """The report on some texts, and on pairs of sentences that differ in a negation."""
         assert isinstance(part, Texts)
         texts = readable(part).texts

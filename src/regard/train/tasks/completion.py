@@ -13,7 +13,7 @@ from regard.models import GridCompletion, GridCompletionConfig
 from regard.train.distributed import ALONE, Team
 from regard.train.fingerprint import fingerprint
 from regard.train.order import Examples
-from regard.train.task import BaseTask, Batch, Losses, Setting, parted
+from regard.train.task import BaseTask, Batch, Losses, TaskSetting, parted
 from regard.values import Json
 
 SHADES = " .:-=+*#%@"
@@ -30,8 +30,8 @@ class CompleteImages:
     def __post_init__(self) -> None:
         check_shares(validation=self.validation)
 
-    def build(self, setting: Setting) -> CompletionTask:
-        """The task with its data on the device."""
+    def build(self, setting: TaskSetting) -> CompletionTask:
+        """The images as levels of grey on the device, to be completed."""
         return CompletionTask(self, setting)
 
 
@@ -40,7 +40,7 @@ class CompletionTask(BaseTask):
 
     better, unit, certain = "min", "images", 0.05
 
-    def __init__(self, spec: CompleteImages, setting: Setting) -> None:
+    def __init__(self, spec: CompleteImages, setting: TaskSetting) -> None:
         found = load(spec.data, folder=setting.data_dir)
         if not isinstance(found, Images) or found.train.images.shape[1] != 1:
             raise ValueError(f"data must be a set of grey images, got data={spec.data!r}")

@@ -12,7 +12,7 @@ from regard.data import WordTokenizer
 from regard.data.tokenizers import SPECIALS, WordRules
 from regard.models import from_course
 from regard.train.order import Examples
-from regard.train.task import Batch, Losses, Setting
+from regard.train.task import Batch, Losses, TaskSetting
 from regard.train.tasks.course import CourseGPT
 from regard.train.tasks.language import LanguageTask
 
@@ -27,7 +27,7 @@ class CourseDialogueTask(LanguageTask):
     so that perplexities can be compared.
     """
 
-    def __init__(self, spec: Language, setting: Setting) -> None:
+    def __init__(self, spec: Language, setting: TaskSetting) -> None:
         super().__init__(spec, setting)
         lines = self.lines[: setting.overfit]
         self.dialogues = DialogueDataset(self.rules, lines, spec.model.context)

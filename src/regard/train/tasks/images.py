@@ -17,7 +17,7 @@ from regard.sharing.sizes import pair
 from regard.train.distributed import ALONE, Team
 from regard.train.fingerprint import fingerprint
 from regard.train.order import Examples
-from regard.train.task import BaseTask, Batch, Losses, Setting, parted
+from regard.train.task import BaseTask, Batch, Losses, TaskSetting, parted
 from regard.train.tasks.building import build, call
 from regard.train.tasks.course import CourseViT
 from regard.values import Json
@@ -38,8 +38,8 @@ class ClassifyImages:
     def __post_init__(self) -> None:
         check_shares(smoothing=self.smoothing, validation=self.validation)
 
-    def build(self, setting: Setting) -> ImageTask:
-        """The task with its data on the device."""
+    def build(self, setting: TaskSetting) -> ImageTask:
+        """The images and labels on the device, with what is held out."""
         return ImageTask(self, setting)
 
 
@@ -48,7 +48,7 @@ class ImageTask(BaseTask):
 
     better, unit = "max", "images"
 
-    def __init__(self, spec: ClassifyImages, setting: Setting) -> None:
+    def __init__(self, spec: ClassifyImages, setting: TaskSetting) -> None:
         found = load(spec.data, folder=setting.data_dir)
         if not isinstance(found, Images):
             raise ValueError(f"data must be a set of images, got data={spec.data!r}")

@@ -17,9 +17,9 @@ from regard.errors import check_choice, check_shares
 from regard.models import GPT, GPTConfig
 from regard.train.distributed import ALONE, Team
 from regard.train.fingerprint import fingerprint
-from regard.train.task import BaseTask, Batch, Losses, Setting
+from regard.train.task import BaseTask, Batch, Losses, TaskSetting
 from regard.train.tasks.course import CourseGPT
-from regard.train.tasks.rows import Table
+from regard.train.tasks.rows import TokenTable
 from regard.train.tasks.tokens import BytePairs, Characters, Tokens, Words
 from regard.train.tasks.windows import Windows, consecutive
 from regard.values import Json
@@ -65,8 +65,8 @@ class Language:
                     f"cut='dialogues', hide=0 and rare=0, got {given}"
                 )
 
-    def build(self, setting: Setting) -> LanguageTask:
-        """The task with its data on the device."""
+    def build(self, setting: TaskSetting) -> LanguageTask:
+        """The corpus as tokens on the device; the textbook's model has a task of its own."""
         if isinstance(self.model, CourseGPT):
             from regard.train.tasks.course_dialogue import CourseDialogueTask
 
@@ -79,7 +79,7 @@ class LanguageTask(BaseTask):
 
     better, unit, has_test = "min", "tokens", False
 
-    def __init__(self, spec: Language, setting: Setting) -> None:
+    def __init__(self, spec: Language, setting: TaskSetting) -> None:
         corpus = load(spec.data, folder=setting.data_dir)
         if not isinstance(corpus, Corpus):
             raise ValueError(f"data must be a corpus of text, got data={spec.data!r}")
@@ -95,8 +95,8 @@ class LanguageTask(BaseTask):
         self.hide, self.rare = (0.0, 0.0) if self.overfit else (spec.hide, spec.rare)
         counts = torch.bincount(torch.tensor([i for row in ids for i in row]), minlength=self.tokenizer.vocab)
         self.once = (counts == 1).to(self.device)
-        self.table: Table | None = None
-        self.held: Table | Tensor
+        self.table: TokenTable | None = None
+        self.held: TokenTable | Tensor
         if spec.cut == "windows":
             whole = torch.tensor(ids[0][: length * self.overfit + 1] if self.overfit else ids[0])
             self.held = (whole if self.overfit else torch.tensor(held_ids[0])).to(self.device)
@@ -107,7 +107,7 @@ class LanguageTask(BaseTask):
             rows = pieces(ids, length, self.tokenizer.start)[: self.overfit]
             held_rows = rows if self.overfit else pieces(held_ids, length, self.tokenizer.start)
             self.table, self.held = (
-                Table(one, width=length + 1, tokenizer=self.tokenizer, device=self.device)
+                TokenTable(one, width=length + 1, tokenizer=self.tokenizer, device=self.device)
                 for one in (rows, held_rows)
             )
             self.order, self.examples = self.table.examples(setting.seed, fixed=self.fixed), len(rows)
@@ -193,7 +193,7 @@ class LanguageTask(BaseTask):
 
     def _held_batches(self) -> Iterator[tuple[Tensor, Tensor]]:
         batch = 256 if self.fixed else 32
-        if isinstance(self.held, Table):
+        if isinstance(self.held, TokenTable):
             for at in torch.arange(len(self.held), device=self.device).split(batch):
                 yield pairs(*self.held.rows(at))
         else:

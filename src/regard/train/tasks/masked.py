@@ -16,7 +16,7 @@ from regard.errors import check_shares
 from regard.models import Encoder, EncoderConfig
 from regard.train.distributed import ALONE, Team
 from regard.train.fingerprint import fingerprint
-from regard.train.task import BaseTask, Batch, Losses, Setting
+from regard.train.task import BaseTask, Batch, Losses, TaskSetting
 from regard.train.tasks.tokens import BytePairs, Tokens
 from regard.train.tasks.windows import Windows, consecutive
 from regard.values import Json
@@ -44,8 +44,8 @@ class MaskedText:
         if round(self.share * self.model.context) < 1:
             raise ValueError(f"share must hide a token at least, got share={self.share}")
 
-    def build(self, setting: Setting) -> MaskedTask:
-        """The task with its data on the device."""
+    def build(self, setting: TaskSetting) -> MaskedTask:
+        """The texts as tokens on the device, some of which each step hides."""
         return MaskedTask(self, setting)
 
 
@@ -75,7 +75,7 @@ class MaskedTask(BaseTask):
 
     better, unit, has_test = "min", "tokens", False
 
-    def __init__(self, spec: MaskedText, setting: Setting) -> None:
+    def __init__(self, spec: MaskedText, setting: TaskSetting) -> None:
         found = load(spec.data, folder=setting.data_dir)
         if isinstance(found, Corpus):
             texts = found.dialogues()

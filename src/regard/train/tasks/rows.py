@@ -11,14 +11,14 @@ from regard.data.cleaning import without_markup
 from regard.train.order import Examples
 
 
-class Table:
+class TokenTable:
     """Rows of unequal length as one tensor (count, width) on the device, and their lengths.
 
     A batch has the full width where shapes must not change, and the width of its longest row elsewhere.
 
     >>> from regard.data import CharTokenizer
     >>> pads = CharTokenizer.train(["ab"])
-    >>> table = Table([[5, 6, 7], [8]], width=4, tokenizer=pads, device=torch.device("cpu"))
+    >>> table = TokenTable([[5, 6, 7], [8]], width=4, tokenizer=pads, device=torch.device("cpu"))
     >>> table.rows(torch.tensor([1])), table.rows(torch.tensor([1]), whole=True)
     ((tensor([[8]]), tensor([1])), (tensor([[8, 1, 1, 1]]), tensor([1])))
     """

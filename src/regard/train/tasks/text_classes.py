@@ -13,8 +13,8 @@ from regard.data.tokenizers import Tokenizer
 from regard.errors import check_choice, check_shares
 from regard.train.distributed import ALONE, Team
 from regard.train.fingerprint import fingerprint
-from regard.train.task import BaseTask, Batch, Losses, Setting, parted
-from regard.train.tasks.rows import Table, readable, rows_of, segments_of
+from regard.train.task import BaseTask, Batch, Losses, TaskSetting, parted
+from regard.train.tasks.rows import TokenTable, readable, rows_of, segments_of
 from regard.train.tasks.text_models import TextConfig, TextModel, fitted, made, started
 from regard.train.tasks.tokens import Tokens, Words
 from regard.values import Json
@@ -47,8 +47,8 @@ class ClassifyTexts:
         check_choice("keep", self.keep, KEEPS)
         check_shares(hide=self.hide, smoothing=self.smoothing, validation=self.validation)
 
-    def build(self, setting: Setting) -> TextTask:
-        """The task with its data on the device."""
+    def build(self, setting: TaskSetting) -> TextTask:
+        """The texts as padded rows of tokens on the device, with their labels."""
         return TextTask(self, setting)
 
 
@@ -57,7 +57,7 @@ class TextTask(BaseTask):
 
     better, unit = "max", "texts"
 
-    def __init__(self, spec: ClassifyTexts, setting: Setting) -> None:
+    def __init__(self, spec: ClassifyTexts, setting: TaskSetting) -> None:
         found = load(spec.data, folder=setting.data_dir)
         if not isinstance(found, Reviews):
             raise ValueError(f"data must be a set of labelled texts, got data={spec.data!r}")
@@ -81,9 +81,9 @@ class TextTask(BaseTask):
         self.examples, self.fingerprint = len(learn), fingerprint(found, self.learn.tokens, self.held.tokens)
         self.order = self.learn.examples(setting.seed, fixed=self.fixed)
 
-    def _table(self, part: Texts) -> Table:
+    def _table(self, part: Texts) -> TokenTable:
         rows = rows_of(self.tokenizer, part.texts, self.length, self.spec.keep)
-        return Table(rows, width=self.length, tokenizer=self.tokenizer, device=self.device)
+        return TokenTable(rows, width=self.length, tokenizer=self.tokenizer, device=self.device)
 
     def model(self, generator: torch.Generator) -> nn.Module:
         """A new model, with the weights it starts from where there are some."""
@@ -117,7 +117,9 @@ class TextTask(BaseTask):
             model, self._table(readable(self.kept_test)), self.kept_test.labels.to(self.device)
         )
 
-    def _score(self, model: nn.Module, table: Table, labels: Tensor, team: Team = ALONE) -> dict[str, float]:
+    def _score(
+        self, model: nn.Module, table: TokenTable, labels: Tensor, team: Team = ALONE
+    ) -> dict[str, float]:
         def answer(at: Tensor) -> tuple[Tensor, Tensor]:
             tokens, lengths = table.rows(at)
             return model(tokens, segments=segments_of(tokens, lengths)), labels[at]
