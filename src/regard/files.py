@@ -4,14 +4,13 @@ What is being made has another name until it is done. A process that dies leaves
 something under such a name, which `leftovers` finds.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
 import re
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
 
@@ -183,6 +182,32 @@ def place(fresh: Path, path: Path) -> None:
         raise
     sync(path.parent)
     remove(old)
+
+
+@contextmanager
+def placed(path: Path) -> Iterator[Path]:
+    """A new folder that `place` gives this name when the block, which seals it, ends well; else it goes."""
+    fresh = unfinished(path)
+    try:
+        fresh.mkdir(parents=True)
+        yield fresh
+        place(fresh, path)
+    except BaseException:
+        remove(fresh)
+        raise
+
+
+@contextmanager
+def made(folder: Path) -> Iterator[None]:
+    """A folder, with those above it; what was made for it goes again where it ends up empty."""
+    new = [path for path in (folder, *folder.parents) if not path.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+    finally:
+        for path in new:
+            with suppress(OSError):  # there is something in it
+                path.rmdir()
 
 
 def find_folder(path: Path) -> Path:

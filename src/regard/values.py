@@ -4,8 +4,6 @@ Configs, model files and recipes are all written so. What may stand in a file is
 so that nothing in it is ever executed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any, TypeVar

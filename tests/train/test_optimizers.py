@@ -86,7 +86,8 @@ def test_muon_leaves_embeddings_positions_and_heads_to_adam():
     model = vit()
     chosen = [name for name, p in model.named_parameters() if inside(name, p)]
     assert all(name.startswith("blocks.") for name in chosen)
-    names = [name for group in Muon().build(model).names for name in group]
+    groups = [group for part in Muon().build(model).parts for group in part.param_groups]
+    names = [name for group in groups for name in group["names"]]
     assert sorted(names) == sorted(name for name, _ in model.named_parameters())
     with pytest.raises(ValueError, match="Muon needs matrices inside blocks, Linear has none"):
         Muon().build(nn.Linear(3, 1))

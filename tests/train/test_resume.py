@@ -9,7 +9,7 @@ from regard.cli.main import main
 from regard.data import Reviews
 from regard.data.sets import EMBEDDED
 from regard.files import unfinished, write
-from regard.train import AdamW, Stopped, environment, folder, load_run, read_recipe, saving, start, train
+from regard.train import AdamW, Stopped, environment, load_run, read_recipe, saving, start, train
 from regard.train.lock import held
 from regard.train.steps import Step
 from tests.train import small
@@ -51,7 +51,7 @@ def test_a_run_of_an_earlier_version_goes_on(tmp_path, monkeypatch):
     recipe, whole, stopped = small.images(steps=12), tmp_path / "whole", tmp_path / "stopped"
     train(recipe, whole, quiet=True, device="cpu")
     with monkeypatch.context() as patch:
-        for module in (folder, saving, start):
+        for module in (saving, start):
             patch.setattr(module, "to_data", small.as_of_old)
         stopped_after(7, monkeypatch, recipe, stopped)
     assert "save_every" in json.loads((stopped / "recipe.json").read_text())

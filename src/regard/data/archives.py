@@ -1,7 +1,5 @@
 """Archives opened with suspicion: only plain files, only below their own folder, nothing beyond a size."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import tarfile

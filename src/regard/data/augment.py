@@ -7,8 +7,6 @@ from beyond its border, and what is erased, is black; two neighbours in the batc
 normalised.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import reduce

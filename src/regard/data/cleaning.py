@@ -1,7 +1,5 @@
 """Texts as people read them: reviews on the web come with HTML, which says nothing of what they mean."""
 
-from __future__ import annotations
-
 import html
 import re
 

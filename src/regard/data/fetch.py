@@ -1,13 +1,11 @@
 """Where a set lies: in the folder that was named, in the user's cache, or at its official address."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass
 from pathlib import Path
 
 from regard.data.archives import extract
-from regard.data.files import Known, new_folder
+from regard.data.files import Known, advice, new_folder
 from regard.errors import need
 
 VARIABLE = "REGARD_DATA"
@@ -54,10 +52,14 @@ def find(source: Published, folder: str | Path | None) -> Path:
     there = next((path for path in archives if path.is_file()), None)
     final = looked[0] / source.folder
     with new_folder(final) as fresh:
-        if there is None:
-            _download(source, fresh, looked)
-        else:
+        if there is not None:
             unpack(source, there, fresh)
+        else:
+            for known in source.downloads:  # what fails its checksum never leaves the fresh folder
+                path = _fetch(source, known, fresh, looked)
+                if source.archive is not None:
+                    unpack(source, path, fresh)
+                    path.unlink()
     return complete(source, final)
 
 
@@ -66,8 +68,7 @@ def complete(source: Published, folder: Path) -> Path:
     for part in [*(known.name for known in source.files), *source.folders]:
         if not (folder / part).exists():
             raise ValueError(
-                f"{folder} lacks {part}, so {source.name} is there only in part; "
-                f"remove {folder} and load the set again to download it"
+                f"{folder} lacks {part}, so {source.name} is there only in part; {advice(folder)}"
             )
     return folder
 
@@ -84,15 +85,6 @@ def unpack(source: Published, archive: Path, into: Path) -> None:
     complete(source, into)
 
 
-def _download(source: Published, fresh: Path, looked: list[Path]) -> None:
-    """Fetch everything into a fresh folder; what fails its checksum never leaves it."""
-    for known in source.downloads:
-        path = _fetch(source, known, fresh, looked)
-        if source.archive is not None:
-            unpack(source, path, fresh)
-            path.unlink()
-
-
 def _fetch(source: Published, known: Known, fresh: Path, looked: list[Path]) -> Path:
     pooch = need("pooch", "data")
     need("tqdm", "data")
@@ -107,16 +99,10 @@ def _fetch(source: Published, known: Known, fresh: Path, looked: list[Path]) -> 
             f"the download was cut short or changed on the way; nothing was kept, try again"
         ) from error
     except failures as error:
+        what = ", ".join(each.name for each in source.downloads)
+        where = looked[0] / source.folder if source.archive is None else looked[0]
         raise ConnectionError(
             f"{source.name} is not in {' or '.join(map(str, looked))} and {url} cannot be downloaded "
-            f"({type(error).__name__}); without a network, put {_what(source)} into "
-            f"{_where(source, looked[0])}, or use the embedded set {source.instead!r}, which needs none"
+            f"({type(error).__name__}); without a network, put {what} into {where}, "
+            f"or use the embedded set {source.instead!r}, which needs none"
         ) from error
-
-
-def _what(source: Published) -> str:
-    return ", ".join(known.name for known in source.downloads)
-
-
-def _where(source: Published, place: Path) -> Path:
-    return place / source.folder if source.archive is None else place

@@ -1,18 +1,15 @@
 """Files that are whole or not there: checked when read, and put in place in one step when written."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import os
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from shutil import rmtree
 
-from regard.files import sync, unfinished
+from regard.files import made, remove, sync, unfinished
 
 
 @dataclass(frozen=True)
@@ -79,25 +76,20 @@ def new_folder(final: Path) -> Iterator[Path]:
     The folders above that had to be made vanish with it. A folder of that name which appeared in the meantime
     is kept: another process was faster.
     """
-    made = [parent for parent in final.parents if not parent.exists()]  # the innermost first
-    final.parent.mkdir(parents=True, exist_ok=True)
-    folder = unfinished(final)
-    folder.mkdir()
-    try:
-        yield folder
-        _settle(folder)
+    with made(final.parent):
+        folder = unfinished(final)
+        folder.mkdir()
         try:
-            folder.rename(final)
-        except OSError:
-            if not final.is_dir():
-                raise
-        sync(final.parent)
-    finally:
-        rmtree(folder, ignore_errors=True)
-        if not final.is_dir():
-            for parent in made:
-                with suppress(OSError):  # somebody else has put something there
-                    parent.rmdir()
+            yield folder
+            _settle(folder)
+            try:
+                folder.rename(final)
+            except OSError:
+                if not final.is_dir():
+                    raise
+            sync(final.parent)
+        finally:
+            remove(folder)
 
 
 def _settle(folder: Path) -> None:

@@ -1,7 +1,5 @@
 """The published formats, read by ourselves: IDX and CIFAR pictures, tables and folders of texts."""
 
-from __future__ import annotations
-
 import os
 from math import prod
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The data sets by name: five published ones, and three that come with the package and need no network."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from importlib import resources
 from pathlib import Path

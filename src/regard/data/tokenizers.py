@@ -252,8 +252,6 @@ class BytePairTokenizer(Tokenizer):
         hub = need("tokenizers", "text")
         try:
             return cls(hub.Tokenizer.from_str(json.dumps(state["library"])))
-        except ImportError:
-            raise
         except Exception as error:  # the library raises nothing more specific
             raise ValueError(str(error)) from error
 

@@ -1,7 +1,5 @@
 """One file per run: a function that returns a `Recipe`, under a docstring that says what to expect."""
 
-from __future__ import annotations
-
 import pkgutil
 from importlib import import_module
 

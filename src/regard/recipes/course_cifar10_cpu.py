@@ -6,8 +6,6 @@ Minutes: 47 on one thread of a busy machine
 Score: 73.13 % of the test set (seed 0; validation 73.56 %)
 """
 
-from __future__ import annotations
-
 from regard.data import Augment
 from regard.train import AdamW, Checks, ClassifyImages, Cosine, CourseViT, Execution, Muon, Recipe
 

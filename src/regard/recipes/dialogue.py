@@ -6,8 +6,6 @@ Minutes: 0.3 on a shared GPU, 0.4 of compiling before
 Score: validation perplexity 146.5, of known words 143.1; 1.710 bits per character (seed 0)
 """
 
-from __future__ import annotations
-
 from regard.layers import Rotary
 from regard.models import GPTConfig
 from regard.train import AdamW, Checks, Cosine, Execution, Language, Muon, Recipe, Words

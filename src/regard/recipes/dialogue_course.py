@@ -8,8 +8,6 @@ Score: perplexity 228.7, 235.4, 232.9 of the held-out dialogues (seeds 0 to 2)
 After each epoch 50 tokens are written, always the likeliest one, as the course's `generate` does.
 """
 
-from __future__ import annotations
-
 from regard.train import AdamW, Checks, Cosine, CourseGPT, Execution, Language, Recipe, Words
 
 

@@ -6,8 +6,6 @@ Minutes: 4.8, beside other work
 Score: perplexity 246.87 of the held-out dialogues (seed 0)
 """
 
-from __future__ import annotations
-
 from regard.train import AdamW, Checks, Cosine, CourseGPT, Language, Recipe, Words
 
 

@@ -8,8 +8,6 @@ Score: validation perplexity 256.0 at step 408 of 8,562, then it overfits; 1.902
 Width 128, 3 heads of 64, untied head, no norm before attention, 80 epochs.
 """
 
-from __future__ import annotations
-
 from regard.layers import CourseBlock, Gelu
 from regard.models import GPTConfig, Untied
 from regard.train import AdamW, Checks, Execution, Language, Recipe, Trapezoid, Words

@@ -7,8 +7,6 @@ Score: measured: 97.8 % of the test digits with seeds 0 and 2, on one CPU core; 
 with their test scores in sight, so a little flattered
 """
 
-from __future__ import annotations
-
 from regard.data import Augment
 from regard.models import ViTConfig
 from regard.train import AdamW, Checks, ClassifyImages, Cosine, Execution, Muon, Recipe

@@ -6,8 +6,6 @@ Minutes: 1.9 on a shared GPU
 Score: 91.98 % of the test set (seed 0; validation 91.77 %)
 """
 
-from __future__ import annotations
-
 from regard.data import Augment
 from regard.models import GridRNNConfig
 from regard.train import AdamW, Checks, ClassifyImages, Cosine, Execution, Recipe

@@ -6,8 +6,6 @@ Minutes: 0.1
 Score: 90.00 % of the test set (seed 0; validation 89.93 %)
 """
 
-from __future__ import annotations
-
 from regard.data import Augment
 from regard.models import MLPConfig
 from regard.train import AdamW, Checks, ClassifyImages, Cosine, Execution, Recipe

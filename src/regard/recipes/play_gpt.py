@@ -6,8 +6,6 @@ Minutes: about 1
 Score: measured: 2.00 bits per held-out character, on one CPU core
 """
 
-from __future__ import annotations
-
 from regard.models import GPTConfig
 from regard.train import AdamW, Characters, Checks, Cosine, Execution, Language, Muon, Recipe
 

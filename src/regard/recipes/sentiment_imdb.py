@@ -8,8 +8,6 @@ Score: 90.68 % of the test set (seed 0; validation 91.92 %)
 No other text is read. By the labels alone the best validation was 89.8 %: see NOTES.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from regard.layers import PreNorm, Rotary

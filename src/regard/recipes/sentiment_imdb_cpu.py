@@ -6,8 +6,6 @@ Minutes: 6, and 0.7 of setup
 Score: 86.21 % of the test set (seed 0; validation 88.08 %)
 """
 
-from __future__ import annotations
-
 from regard.layers import PreNorm, Rotary
 from regard.models import EncoderConfig
 from regard.train import AdamW, BytePairs, Checks, ClassifyTexts, Cosine, Execution, Recipe

@@ -6,8 +6,6 @@ Minutes: 0.8
 Score: 89.50 % of the test set (seed 0; validation 90.20 %)
 """
 
-from __future__ import annotations
-
 from regard.models import GRUConfig
 from regard.train import AdamW, BytePairs, Checks, ClassifyTexts, Cosine, Execution, Recipe
 

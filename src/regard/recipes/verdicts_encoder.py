@@ -6,8 +6,6 @@ Minutes: about 1
 Score: measured: 98.7 % of the test verdicts, on one CPU core
 """
 
-from __future__ import annotations
-
 from regard.layers import PreNorm
 from regard.models import EncoderConfig
 from regard.train import AdamW, Checks, ClassifyTexts, Cosine, Execution, Muon, Recipe, Words

@@ -8,8 +8,6 @@ Score: 94.03 % of the test set (seed 0; validation 94.96 %)
 In 0.65 minutes, with --set minutes=0.65 --set ema=0.999: 90.69 %.
 """
 
-from __future__ import annotations
-
 from regard.data import Augment
 from regard.models import ViTConfig
 from regard.train import AdamW, Checks, ClassifyImages, Cosine, Execution, Muon, Recipe

@@ -6,8 +6,6 @@ Minutes: 19, and up to 0.7 of compiling
 Score: 69.44 % of the test set (seed 0; validation 71.24 %)
 """
 
-from __future__ import annotations
-
 from regard.data import Augment
 from regard.models import ViTConfig
 from regard.train import AdamW, Checks, ClassifyImages, Cosine, Execution, Muon, Recipe

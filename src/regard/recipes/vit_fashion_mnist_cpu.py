@@ -6,8 +6,6 @@ Minutes: 10
 Score: 89.05 % of the test set (seed 0, two quiet cores, 2,371 steps)
 """
 
-from __future__ import annotations
-
 from regard.data import Augment
 from regard.models import ViTConfig
 from regard.train import AdamW, Checks, ClassifyImages, Cosine, Execution, Muon, Recipe

@@ -12,18 +12,13 @@ from regard.train.runs.texts import TextPrediction
 from regard.train.schedules import Cosine, Linear, Trapezoid
 from regard.train.start import train
 from regard.train.stopping import Stopped
-from regard.train.tasks import (
-    BytePairs,
-    Characters,
-    ClassifyImages,
-    ClassifyTexts,
-    CompleteImages,
-    CourseGPT,
-    CourseViT,
-    Language,
-    MaskedText,
-    Words,
-)
+from regard.train.tasks.completion import CompleteImages
+from regard.train.tasks.course import CourseGPT, CourseViT
+from regard.train.tasks.images import ClassifyImages
+from regard.train.tasks.language import Language
+from regard.train.tasks.masked import MaskedText
+from regard.train.tasks.text_classes import ClassifyTexts
+from regard.train.tasks.tokens import BytePairs, Characters, Words
 
 __all__ = [
     "AdamW",

@@ -1,11 +1,9 @@
 """A new run that begins with a checkpoint of another: `--from RUN:STEP` with any change of its recipe."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
-from regard.files import check_all, digest, files_in, place, read_sums, remove, seal, unfinished, write
+from regard.files import check_all, digest, files_in, placed, read_sums, remove, seal, write
 from regard.train.checkpoint import STATE, numbered, read, step_of
 from regard.train.environment import ENVIRONMENT
 from regard.train.folder import BEFORE, BEST, CHECKPOINTS, MODEL, RECIPE, SUMMARY, copy_files, read_recipe
@@ -60,18 +58,12 @@ def branch(origin: str | Path, folder: Path, recipe: Recipe) -> Json:
         "data": None,  # whatever the new run reads
         "rows": 0,
     }
-    target = folder / CHECKPOINTS / path.name
-    fresh = unfinished(target)
-    try:
-        if recipe.before is not None:
-            _take_over(run / BEFORE, folder / BEFORE)
+    if recipe.before is not None:
+        _take_over(run / BEFORE, folder / BEFORE)
+    with placed(folder / CHECKPOINTS / path.name) as fresh:
         copy_files(path, fresh, names)
         write(fresh / STATE, json.dumps(state, indent=1).encode())
         seal(fresh, {name: sums[name] for name in names if name in sums})
-        place(fresh, target)
-    except BaseException:
-        remove(fresh)
-        raise
     return origin_of
 
 

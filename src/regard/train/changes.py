@@ -1,7 +1,5 @@
 """What of a recipe may change while a run goes on: what cannot change its past."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import fields, is_dataclass
 from hashlib import sha256

@@ -2,8 +2,6 @@
 the disk, then renamed.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,7 +11,7 @@ from pathlib import Path
 from torch import Tensor
 
 from regard.errors import need
-from regard.files import Sums, Unwritten, check_all, place, read_sums, remove, seal, tidy, unfinished, write
+from regard.files import Sums, Unwritten, check_all, placed, read_sums, remove, seal, tidy, unfinished, write
 from regard.models.files import read_tensors
 from regard.values import Json
 
@@ -47,29 +45,22 @@ def write_checkpoint(
 
     Where writing fails, a full disk for one, nothing is left of the attempt and older ones stay.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{PREFIX}{step:06}"
-    fresh = unfinished(path)
     try:
-        fresh.mkdir()
-        sums: Sums = {}
-        for name, values in tensors.items():
-            whole = {key: value.detach().cpu().contiguous() for key, value in values.items()}
-            data = need("safetensors.torch", "files").save(whole)
-            write(fresh / f"{name}.safetensors", data)
-            sums[f"{name}.safetensors"] = sha256(data).hexdigest()
-        for add in more:
-            sums |= add(fresh)
-        write(fresh / STATE, json.dumps({"step": step, "checksums": True, **state}, indent=1).encode())
-        seal(fresh, sums)
-        place(fresh, path)
+        with placed(path) as fresh:
+            sums: Sums = {}
+            for name, values in tensors.items():
+                whole = {key: value.detach().cpu().contiguous() for key, value in values.items()}
+                data = need("safetensors.torch", "files").save(whole)
+                write(fresh / f"{name}.safetensors", data)
+                sums[f"{name}.safetensors"] = sha256(data).hexdigest()
+            for add in more:
+                sums |= add(fresh)
+            write(fresh / STATE, json.dumps({"step": step, "checksums": True, **state}, indent=1).encode())
+            seal(fresh, sums)
     except OSError as error:
-        remove(fresh)
         size = sum(x.numel() * x.element_size() for values in tensors.values() for x in values.values())
         raise Unwritten(error, path, size) from error
-    except BaseException:
-        remove(fresh)
-        raise
     for old in numbered(folder)[keep:]:
         # Under another name first: half of a checkpoint must not look like one.
         remove(old.rename(unfinished(old)))

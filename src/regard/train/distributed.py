@@ -3,8 +3,6 @@
 Start them with `torchrun --nproc-per-node N -m regard train …`; torchrun tells each its number.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -135,11 +133,6 @@ class Team:
         """What the leader's work gives, told to all, as is its fault."""
         done = self.together(lambda: work() if self.leads else None)
         return self.gathered(done)[0]  # type: ignore[return-value]
-
-    def wait(self) -> None:
-        """Until all processes are here."""
-        if self.world > 1:
-            dist.barrier()
 
     def leave(self) -> None:
         """End the group."""

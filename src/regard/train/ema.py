@@ -1,7 +1,5 @@
 """A running average of the weights, which often scores better than the weights themselves."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

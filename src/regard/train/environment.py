@@ -1,7 +1,5 @@
 """What a run ran on, start after start: versions, hardware, and the state of the source."""
 
-from __future__ import annotations
-
 import json
 import os
 import platform

@@ -1,7 +1,5 @@
 """A fingerprint of data as a task sees them, so that a run does not go on with others unnoticed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from hashlib import sha256

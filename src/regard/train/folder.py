@@ -1,7 +1,5 @@
 """A run's folder: what is in it, how it begins and goes on, and how its best model is kept for use."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -9,14 +7,14 @@ from pathlib import Path
 
 from torch import nn
 
-from regard.files import SUMS, Sums, place, read_sums, remove, seal, sync, unfinished, write_json
+from regard.files import SUMS, Sums, placed, read_sums, seal, sync, write_json
 from regard.models import save
 from regard.models.files import architecture
 from regard.train.changes import changed, differences, recipe_digest
 from regard.train.checkpoint import numbered, read
 from regard.train.environment import history
 from regard.train.recipe import Recipe
-from regard.train.recipe_data import from_data, to_data
+from regard.train.recipe_data import from_data
 from regard.train.task import Task
 
 RECIPE, SUMMARY, TEST = "recipe.json", "summary.json", "test.json"
@@ -77,31 +75,19 @@ def read_recipe(folder: Path) -> Recipe:
         raise ValueError(f"{path} cannot be read: {error}") from error
 
 
-def write_recipe(folder: Path, recipe: Recipe) -> None:
-    """Write down the recipe of a run."""
-    write_json(folder / RECIPE, to_data(recipe))
-
-
 def _json(path: Path) -> object:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
 def keep_model(folder: Path, task: Task, model: nn.Module, step: int, scores: dict[str, float]) -> None:
     """Put the model that validated best into `model/` with all that using it takes, whole or not at all."""
-    target = folder / MODEL
-    fresh = unfinished(target)
-    try:
-        fresh.mkdir()
+    with placed(folder / MODEL) as fresh:
         usable = task.export(model)
         save(usable, fresh / "model.safetensors")
         write_json(fresh / "config.json", architecture(usable))
         task.save(fresh)
         write_json(fresh / "task.json", {**task.describe(), "step": step, "scores": scores})
         seal(fresh)
-        place(fresh, target)
-    except BaseException:
-        remove(fresh)
-        raise
     (folder / TEST).unlink(missing_ok=True)  # it was the score of a model that is no longer here
 
 
@@ -119,9 +105,8 @@ def best_from(checkpoint: Path, folder: Path) -> None:
     sums = read_sums(checkpoint / BEST)
     if sums is None:
         return
-    fresh = unfinished(folder / MODEL)
-    copy_files(checkpoint / BEST, fresh, [*sums, SUMS])
-    place(fresh, folder / MODEL)
+    with placed(folder / MODEL) as fresh:
+        copy_files(checkpoint / BEST, fresh, [*sums, SUMS])
 
 
 def copy_files(source: Path, target: Path, names: list[str]) -> None:

@@ -1,7 +1,5 @@
 """What share of a machine's peak a run uses: exact operations from `regard.cost` over the maker's figure."""
 
-from __future__ import annotations
-
 import torch
 
 from regard.cost import price

@@ -1,7 +1,5 @@
 """One process at a time in a run's folder: the system's lock, which ends with the process that holds it."""
 
-from __future__ import annotations
-
 import json
 import os
 import socket

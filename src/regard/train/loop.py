@@ -1,10 +1,9 @@
 """The training loop: one for all tasks, on one device or many, that goes on exactly where it was stopped."""
 
-from __future__ import annotations
-
 from contextlib import nullcontext, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from textwrap import indent
 
 import torch
 from torch import Tensor
@@ -22,10 +21,10 @@ from regard.train.metrics import Metrics, keep_record, read_rows
 from regard.train.pace import Pace, Stopwatch, due
 from regard.train.progress import Progress
 from regard.train.recipe import Recipe
-from regard.train.steps import Batch, Step
+from regard.train.steps import Step
 from regard.train.stopping import Interrupt, Interrupted, Stopped, Watch, diverged, how_to_go_on
-from regard.train.switches import chosen_compile, uses_bfloat16
-from regard.train.task import Task, TaskSetting
+from regard.train.switches import uses_bfloat16
+from regard.train.task import Batch, Task, TaskSetting
 from regard.values import Json
 
 MEMORISING = 25  # steps between two looks at whether a few examples are known by heart
@@ -83,16 +82,7 @@ class Training:
         """Train to the end, or until told to stop."""
         recipe = self.recipe
         # After a checkpoint was taken up: what is compiled and wrapped knows tensors by their place.
-        self.step = Step(
-            self.task,
-            self.model,
-            self.optimizer,
-            self.averages,
-            recipe=recipe,
-            bfloat16=uses_bfloat16(recipe.execution, self.device),
-            compile=chosen_compile(recipe.execution, self.device, self.team.world),
-            team=self.team,
-        )
+        self.step = Step(self.task, self.model, self.optimizer, self.averages, recipe, self.team)
         self.bar.say(telling.opening(self))
         try:
             self.team.led(self._open_record)
@@ -101,7 +91,7 @@ class Training:
             with self.interrupt.listening():
                 while not self.over():
                     self._one()
-                    if self.over() or _divides(self._validate_every(), self.done):
+                    if self.over() or self._validates():
                         self._validate()
                     if self.over() or self.done % recipe.checks.save_every == 0:
                         saving.save(self, last=self.over())
@@ -129,10 +119,10 @@ class Training:
         """Whether there is nothing more to train."""
         return self.memorised or self.pace.over(self.done)
 
-    def _validate_every(self) -> int | None:
-        if self.recipe.checks.overfit and self.recipe.checks.validate_every is None:
-            return MEMORISING
-        return self.recipe.checks.validate_every
+    def _validates(self) -> bool:
+        checks = self.recipe.checks
+        every = checks.validate_every or (MEMORISING if checks.overfit else None)
+        return every is not None and self.done % every == 0
 
     def _one(self) -> None:
         """One step, its learning rate and its chance from the step's number."""
@@ -207,7 +197,7 @@ class Training:
             self.metrics.add("validation", self.done, **scores, sample=shown)
         self._record()
         listed = "  ".join(f"{name} {value:.4f}" for name, value in scores.items())
-        self.bar.say(f"step {self.done:,}: {listed}\n{telling.indented(shown)}")
+        self.bar.say(f"step {self.done:,}: {listed}\n{indent(shown, ' ' * 4, lambda _: True)}")
         self.memorised = self.recipe.checks.overfit is not None and self.task.memorised(scores)
         self.clock.turn("training")
 
@@ -270,7 +260,3 @@ class Training:
             raise Stopped(
                 f"the run is trained, but not summed up: {error}; make room, then {how_to_go_on(self.folder)}"
             ) from error
-
-
-def _divides(every: int | None, step: int) -> bool:
-    return every is not None and step % every == 0

@@ -4,8 +4,6 @@ Written from Jordan et al. 2024 (the iteration) and Liu et al. 2025 (the size of
 shape are handled as one batch, so that a model takes a few large kernels instead of many small ones.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable
 
@@ -45,11 +43,6 @@ class MuonMatrices(torch.optim.Optimizer):
         for weight in weights.values():
             self.alike[tuple(weight.shape)].append(weight)
             self.state[weight]["momentum"] = torch.zeros_like(weight)
-
-    @property
-    def shapes(self) -> list[tuple[int, ...]]:
-        """The shapes that are handled together."""
-        return list(self.alike)
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]

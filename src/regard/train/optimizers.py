@@ -22,7 +22,8 @@ Named = dict[str, nn.Parameter]
 class AdamW:
     """Adam with decoupled weight decay; vectors (biases, norms) never decay.
 
-    >>> AdamW(lr=1e-3, decay=0.1).build(nn.Linear(3, 2)).names
+    >>> (part,) = AdamW(lr=1e-3, decay=0.1).build(nn.Linear(3, 2)).parts
+    >>> [group["names"] for group in part.param_groups]
     [['weight'], ['bias']]
     """
 
@@ -49,7 +50,7 @@ class Muon:
     >>> from regard.models import ViT, ViTConfig
     >>> model = ViT(ViTConfig(image=8, patch=4, classes=3, depth=2, width=16, heads=2))
     >>> optimizer = Muon(lr=2e-3).build(model)
-    >>> [shape for shape in optimizer.parts[0].shapes]
+    >>> list(optimizer.parts[0].alike)  # the shapes that are handled together
     [(48, 16), (16, 16), (64, 16), (16, 64)]
     """
 
@@ -92,11 +93,6 @@ class Optimizer:
 
     def __init__(self, parts: Iterable[torch.optim.Optimizer]) -> None:
         self.parts = list(parts)
-
-    @property
-    def names(self) -> list[list[str]]:
-        """The parameters of each group."""
-        return [group["names"] for part in self.parts for group in part.param_groups]
 
     @torch.no_grad()
     def step(self, multiplier: Tensor) -> None:

@@ -3,8 +3,6 @@
 So a run that goes on after a crash needs to remember a step number and nothing else about its data.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

@@ -1,7 +1,5 @@
 """`--set model.depth=8`: any field of a recipe changed by its path, checked against the field's type."""
 
-from __future__ import annotations
-
 import ast
 import types
 import typing
@@ -74,7 +72,7 @@ def read(text: str, kind: object, name: str) -> object:
     for choice in _choices(kind):
         try:
             return _read_one(text, choice)
-        except (ValueError, SyntaxError, TypeError):
+        except (ValueError, KeyError, SyntaxError, TypeError):
             continue
     shown = " or ".join(_name(choice) for choice in _choices(kind))
     raise ValueError(f"{name} must be {shown}, got {name}={text!r}")
@@ -89,13 +87,9 @@ def _choices(kind: object) -> list[object]:
 
 def _read_one(text: str, kind: object) -> object:  # noqa: PLR0911 - one line for each type
     if kind is type(None):
-        if text.lower() != "none":
-            raise ValueError(text)
-        return None
+        return {"none": None}[text.lower()]
     if kind is bool:
-        if text.lower() not in ("true", "false"):
-            raise ValueError(text)
-        return text.lower() == "true"
+        return {"true": True, "false": False}[text.lower()]
     if kind is int:
         return int(text.replace("_", "").replace(",", ""))
     if kind is float:
@@ -115,9 +109,8 @@ def _sequence(text: str, kind: object) -> tuple[object, ...]:
     if inner and isinstance(inner[0], type) and issubclass(inner[0], Pattern):
         return tuple(parse(part) for part in text.split(";"))
     found = ast.literal_eval(text)
-    if not isinstance(found, tuple | list):
-        raise ValueError(text)
-    if inner and not all(isinstance(one, tuple(set(inner))) for one in found):
+    fits = isinstance(found, tuple | list)
+    if not fits or (inner and not all(isinstance(one, tuple(set(inner))) for one in found)):
         raise ValueError(text)
     return tuple(found)
 

@@ -5,8 +5,6 @@ rates again, the clock is read at fixed steps only, every reading is written dow
 the time is reckoned from the last one.
 """
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass, field
 

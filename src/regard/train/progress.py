@@ -1,7 +1,5 @@
 """What people see while a model trains: a bar in a terminal, plain lines elsewhere, nothing if they wish."""
 
-from __future__ import annotations
-
 import sys
 import time
 from importlib.util import find_spec

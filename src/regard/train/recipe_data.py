@@ -1,22 +1,28 @@
 """Recipes as JSON, and every class that one may hold; those that earlier versions wrote are read too."""
 
-from __future__ import annotations
-
 from regard.data.augment import Augment
 from regard.models.files import MODELS
 from regard.models.files import PARTS as MODEL_PARTS
 from regard.train.optimizers import AdamW, Muon
 from regard.train.recipe import PART_OF, Checks, Execution, Recipe
 from regard.train.schedules import Cosine, Linear, Trapezoid
-from regard.train.tasks import PARTS as TASK_PARTS
+from regard.train.tasks.completion import CompleteImages
+from regard.train.tasks.course import CourseGPT, CourseViT
+from regard.train.tasks.images import ClassifyImages
+from regard.train.tasks.language import Language
+from regard.train.tasks.masked import MaskedText
+from regard.train.tasks.text_classes import ClassifyTexts
+from regard.train.tasks.tokens import BytePairs, Characters, Words
 from regard.values import Json
 from regard.values import from_data as value_from_data
 from regard.values import to_data as value_to_data
 
 OWN = (Recipe, Execution, Checks, Augment, AdamW, Muon, Cosine, Linear, Trapezoid)
+TASKS = (ClassifyImages, CompleteImages, ClassifyTexts, Language, MaskedText)
+PARTS = (CourseGPT, CourseViT, BytePairs, Characters, Words)
 KINDS: dict[str, type] = {
     **MODEL_PARTS,
-    **{kind.__name__: kind for kind in (*(config for config, _ in MODELS.values()), *OWN, *TASK_PARTS)},
+    **{kind.__name__: kind for kind in (*(config for config, _ in MODELS.values()), *OWN, *TASKS, *PARTS)},
 }
 
 

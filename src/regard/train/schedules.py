@@ -4,8 +4,6 @@ The share is step/steps where a run is limited by steps, and time used/time give
 minutes, so one schedule serves both.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Checkpoints of sharded weights: every process writes its own part, and any number of them reads it."""
 
-from __future__ import annotations
-
 import warnings
 from pathlib import Path
 

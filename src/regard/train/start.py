@@ -1,23 +1,21 @@
 """How a run starts: its folder is opened for this process alone, and what comes before it is trained."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from traceback import clear_frames
 
 import torch
 
-from regard.files import check_all, tidy
+from regard.files import check_all, made, tidy, write_json
 from regard.train import saving
 from regard.train.branch import branch, located
 from regard.train.changes import recipe_digest
 from regard.train.checkpoint import numbered
 from regard.train.distributed import Team, join, lost
 from regard.train.environment import ENVIRONMENT, add_start, environment
-from regard.train.folder import BEFORE, CHECKPOINTS, MODEL, RECIPE, SUMMARY, goes_on, write_recipe
+from regard.train.folder import BEFORE, CHECKPOINTS, MODEL, RECIPE, SUMMARY, goes_on
 from regard.train.lock import held
 from regard.train.loop import Result, Training
 from regard.train.metrics import damaged_rows
@@ -66,10 +64,9 @@ def train(
     try:
         with _let_go(team):
             return _run(recipe, where, resume, origin)
-    except torch.OutOfMemoryError as error:
-        raise out_of_memory(place, recipe.batch, recipe.execution.accumulate) from error
     except RuntimeError as error:
-        if "can't allocate memory" in str(error):  # on a CPU, torch has no type for it
+        # On a CPU, torch has no type for it.
+        if isinstance(error, torch.OutOfMemoryError) or "can't allocate memory" in str(error):
             raise out_of_memory(place, recipe.batch, recipe.execution.accumulate) from error
         if team.world > 1 and lost(error):
             first = str(error).splitlines()[0]
@@ -136,7 +133,7 @@ def _opened(
     folder = where.folder
     if resume is True and not folder.is_dir():
         raise ValueError(f"there is no run to resume in {folder}: it has no {RECIPE}")
-    stack.enter_context(_made(folder))
+    stack.enter_context(made(folder))
     stack.enter_context(held(folder))
     _tidied(folder)
     if goes_on(folder, recipe, resume):
@@ -147,19 +144,6 @@ def _opened(
     if origin is not None:
         return True, {"from": branch(origin, folder, recipe)}, []
     return False, {}, _noted(recipe, where)
-
-
-@contextmanager
-def _made(folder: Path) -> Iterator[None]:
-    """A run's folder, with those above it; what was made for it goes again where it ends up empty."""
-    made = [path for path in (folder, *folder.parents) if not path.exists()]
-    folder.mkdir(parents=True, exist_ok=True)
-    try:
-        yield
-    finally:
-        for path in made:
-            with suppress(OSError):  # there is something in it
-                path.rmdir()
 
 
 @contextmanager
@@ -182,10 +166,10 @@ def _tidied(folder: Path) -> None:
 
 def _noted(recipe: Recipe, where: Where, over: bool = False, **more: object) -> list[str]:
     """Write this start into the run's history and then its recipe; give what the history has to say."""
-    digest = recipe_digest(to_data(recipe))
-    entry = environment(where.device, where.team.world) | {"recipe": digest, **more}
+    data = to_data(recipe)
+    entry = environment(where.device, where.team.world) | {"recipe": recipe_digest(data), **more}
     said = add_start(where.folder, entry)
-    write_recipe(where.folder, recipe)
+    write_json(where.folder / RECIPE, data)
     if not over:
         (where.folder / SUMMARY).unlink(missing_ok=True)  # a run that goes on has not ended
     return said

@@ -4,8 +4,6 @@ It runs as written, with forward and loss through torch.compile, or captured who
 then replayed: the host copies a batch's numbers into fixed places and launches a single thing.
 """
 
-from __future__ import annotations
-
 from contextlib import AbstractContextManager, nullcontext
 from typing import cast
 
@@ -17,9 +15,9 @@ from regard.train.distributed import Team, local
 from regard.train.ema import Averages
 from regard.train.optimizers import Optimizer
 from regard.train.recipe import Recipe
-from regard.train.task import Task
+from regard.train.switches import chosen_compile, uses_bfloat16
+from regard.train.task import Batch, Losses, Task
 
-Batch = tuple[Tensor, ...]
 WARM_UPS = 3
 
 
@@ -30,7 +28,7 @@ class Objective(nn.Module):
         super().__init__()
         self.task, self.model = task, model
 
-    def forward(self, inputs: Batch, generator: torch.Generator | None) -> tuple[Tensor, Tensor]:
+    def forward(self, inputs: Batch, generator: torch.Generator | None) -> Losses:
         """The sum of the losses and how many there are."""
         return self.task.loss(self.model, inputs, generator)
 
@@ -48,24 +46,22 @@ class Step:
         model: nn.Module,
         optimizer: Optimizer,
         averages: Averages | None,
-        *,
         recipe: Recipe,
-        bfloat16: bool,
-        compile: str,
         team: Team,
     ) -> None:
         self.task, self.model, self.optimizer, self.averages = task, model, optimizer, averages
-        self.clip, self.bfloat16, self.team, self.mode = recipe.execution.clip, bfloat16, team, compile
-        self.batch, self.parts = recipe.batch, recipe.execution.accumulate
-        self.device = next(model.parameters()).device
+        self.device, how = next(model.parameters()).device, recipe.execution
+        self.batch, self.parts, self.clip, self.team = recipe.batch, how.accumulate, how.clip, team
+        self.bfloat16 = uses_bfloat16(how, self.device)
+        self.mode = chosen_compile(how, self.device, team.world)
         self.generator = torch.Generator(self.device)
         self.multiplier = torch.ones((), device=self.device)
         self.kept = torch.zeros((), device=self.device)
         self.row = torch.zeros(2, device=self.device)
         objective: nn.Module = team.wrap(Objective(task, model))
-        if compile != "none":
+        if self.mode != "none":
             # Fixed shapes, and no CUDA graphs of the compiler's own: ours holds the whole step.
-            dynamic = False if compile == "graph" else None
+            dynamic = False if self.mode == "graph" else None
             objective = cast(nn.Module, torch.compile(objective, dynamic=dynamic))
         self.objective = objective
         self.graph: torch.cuda.CUDAGraph | None = None

@@ -1,7 +1,5 @@
 """What ends a run early, each said in one line with the way to go on."""
 
-from __future__ import annotations
-
 import math
 import signal
 import threading

@@ -1,7 +1,5 @@
 """What "auto" means on this machine, and torch's process-wide switches, set for one run and then put back."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """What the loop asks of a task, where a task is set up, and what most tasks share."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,11 +9,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from regard.data import Tokenizer
+from regard.data import Tokenizer, split
 from regard.train.distributed import ALONE, Team
 from regard.train.order import Examples, Stream
 from regard.values import Json
 
+Batch = tuple[Tensor, ...]
+Losses = tuple[Tensor, Tensor]  # their sum, and how many they are
 Given = TypeVar("Given")
 
 
@@ -27,6 +27,15 @@ class TaskSetting:
     seed: int
     data_dir: Path | None = None
     overfit: int | None = None
+
+
+def parted(count: int, validation: float, overfit: int | None) -> tuple[Tensor, Tensor]:
+    """Which of `count` examples train and which validate; with `overfit`, so many do both.
+
+    The cut is the data's own and the same for every seed, so that scores can be compared.
+    """
+    learn, held = split(count, validation, seed=0)
+    return (learn, held) if overfit is None else (learn[:overfit], learn[:overfit])
 
 
 class Task(Protocol):
@@ -44,23 +53,22 @@ class Task(Protocol):
     examples: int  # how many training examples there are
     has_test: bool  # whether there is a part that neither training nor any choice has seen
     fingerprint: str  # of the data as this task sees them
+    tokenizer: Tokenizer | None = None
 
     def model(self, generator: torch.Generator) -> nn.Module:
         """A new model, on the CPU."""
 
-    def batch(self, step: int, size: int) -> tuple[Tensor, ...]:
+    def batch(self, step: int, size: int) -> Batch:
         """What identifies the examples of a step: small tensors on the device."""
 
-    def prepare(self, batch: tuple[Tensor, ...], generator: torch.Generator) -> tuple[Tensor, ...]:
+    def prepare(self, batch: Batch, generator: torch.Generator) -> Batch:
         """The examples themselves, gathered on the device, and their chance: a row for each in every tensor.
 
         Where the loss of a row needs rows ahead of it, as many stand before the first as it needs, and
         `loss` leaves them out.
         """
 
-    def loss(
-        self, model: nn.Module, inputs: tuple[Tensor, ...], generator: torch.Generator | None
-    ) -> tuple[Tensor, Tensor]:
+    def loss(self, model: nn.Module, inputs: Batch, generator: torch.Generator | None) -> Losses:
         """The sum of the losses and how many there are."""
 
     def validate(self, model: nn.Module, team: Team = ALONE) -> dict[str, float]:
@@ -77,39 +85,37 @@ class Task(Protocol):
 
     def export(self, model: nn.Module) -> nn.Module:
         """The model that is saved for use: one that `regard.models.save` knows."""
+        return model
 
     def describe(self) -> Json:
         """What using the model later takes besides its weights, as JSON."""
 
     def save(self, folder: Path) -> None:
         """Write what JSON cannot hold: the tokenizer."""
+        if self.tokenizer is not None:
+            self.tokenizer.save(folder)
 
 
-class BaseTask:
+class BaseTask(Task):
     """What most tasks share: an order of their examples, and scores added up over a team."""
 
     per_example, has_test = 1, True
+    certain = 0.1  # the loss, in nats a target, below which all targets are known by heart
     device: torch.device
     order: Examples | Stream
-    tokenizer: Tokenizer | None = None
 
     @property
     def fixed(self) -> bool:
         """Whether batches have one shape: CUDA graphs need that, CPUs gain from short ones."""
         return self.device.type != "cpu"
 
-    def batch(self, step: int, size: int) -> tuple[Tensor, ...]:
+    def batch(self, step: int, size: int) -> Batch:
         """The numbers of the examples of a step."""
         return (self.order.batch(step, size),)
 
-    def export(self, model: nn.Module) -> nn.Module:
-        """The model as it is."""
-        return model
-
-    def save(self, folder: Path) -> None:
-        """Write the tokenizer, where there is one."""
-        if self.tokenizer is not None:
-            self.tokenizer.save(folder)
+    def memorised(self, scores: dict[str, float]) -> bool:
+        """Whether all answers are right or, where the loss decides, all but certain."""
+        return scores["accuracy"] == 1.0 if self.better == "max" else scores["loss"] < self.certain
 
     @torch.no_grad()
     def sums(

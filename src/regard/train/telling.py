@@ -46,8 +46,3 @@ def closing(run: Training, result: Result) -> str:
         f"best at step {result.best_step:,} of {result.steps:,}: {scores}\n"
         f"{times}; {speed}\nnext: regard eval {run.folder}{test}"
     )
-
-
-def indented(text: str) -> str:
-    """Lines under a heading."""
-    return "\n".join(f"    {line}" for line in text.splitlines())

@@ -1,12 +1,10 @@
 """How a model is put into the zoo: small weights, its card, and checksums of every file."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path
 
-from regard.files import place, remove, seal, unfinished, write, write_json
+from regard.files import placed, seal, write, write_json
 from regard.models.files import architecture, write_tensors
 from regard.models.quantise import shrink
 from regard.train import Run, load_run
@@ -47,12 +45,9 @@ def put(run: Run, name: str, card: str, *, dtype: str = "bfloat16", folder: Path
     if not card.strip():
         raise ValueError("card must say how the model was made, got an empty one")
     folder = WEIGHTS if folder is None else folder
-    folder.mkdir(parents=True, exist_ok=True)
     path = folder / name
-    fresh = unfinished(path)
     with TURNS:
-        try:
-            fresh.mkdir()
+        with placed(path) as fresh:
             write_tensors(shrink(run.model.state_dict(), dtype), fresh / "model.safetensors", {"zoo": name})
             write_json(fresh / "config.json", config)
             write_json(fresh / "task.json", run.description)
@@ -64,9 +59,6 @@ def put(run: Run, name: str, card: str, *, dtype: str = "bfloat16", folder: Path
             if total > MOST_BYTES:
                 with_it = f"with {name!r} it would hold {total:,}"
                 raise ValueError(f"the zoo may hold {MOST_BYTES:,} bytes, {with_it}")
-            place(fresh, path)
-        finally:
-            remove(fresh)
         return load_shipped(name, folder)
 
 

@@ -1,7 +1,5 @@
 """A model's card, written from what its run recorded: data, command, seed, score, cost."""
 
-from __future__ import annotations
-
 import shlex
 from pathlib import Path
 

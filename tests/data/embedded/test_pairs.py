@@ -16,12 +16,6 @@ def test_enough_of_every_kind():
     assert min(counts.values()) >= 20
 
 
-def test_one_kind():
-    assert {pair.kind for pair in pairs("hedge")} == {"hedge"}
-    with pytest.raises(ValueError, match=r"kind must be one of negation, .*, got kind='irony'"):
-        pairs("irony")
-
-
 def test_clean_and_different():
     texts = [text for pair in pairs() for text in (pair.positive, pair.negative)]
     assert len(set(texts)) == len(texts)

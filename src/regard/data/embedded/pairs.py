@@ -4,8 +4,6 @@ Written by hand for this project, to probe what a sentiment model makes of gramm
 The file beside this one has one pair a line: its kind, the positive sentence and the negative one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -46,19 +44,16 @@ class PairScore:
         return {"sentences": self.sentences, "pairs": self.pairs, "count": self.count}
 
 
-def pairs(kind: str | None = None) -> list[Pair]:
-    """Return all pairs, or those of one kind.
+def pairs() -> list[Pair]:
+    """Return all pairs.
 
-    >>> pairs("litotes")[2]
+    >>> [pair for pair in pairs() if pair.kind == "litotes"][2]
     Pair(kind='litotes', positive='The film is not without charm.', negative='The film is without charm.')
     """
-    if kind is not None and kind not in KINDS:
-        raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {kind=}")
     text = files("regard.data.embedded").joinpath("pairs.tsv").read_text(encoding="utf-8")
     header, *lines = text.splitlines()
     assert header == "kind\tpositive\tnegative"
-    found = [Pair(*line.split("\t")) for line in lines]
-    return [pair for pair in found if kind is None or pair.kind == kind]
+    return [Pair(*line.split("\t")) for line in lines]
 
 
 def score_pairs(predict: Callable[[Sequence[str]], Sequence[int]]) -> dict[str, PairScore]:

@@ -25,15 +25,12 @@ distractors leave so little of this that no word, taken alone, is right six time
 1 One warm minute after another in the whole ending.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from random import Random
 from typing import TypeVar
 
 from regard.errors import check_int
 
-CLASSES = ("negative", "positive")
 LEAN = 0.7  # how often a frame keeps the polarity of its word
 
 GOOD = ("good", "clever", "warm", "funny", "tender", "fresh", "lively", "graceful")
@@ -135,9 +132,8 @@ def sentences(count: int, seed: int) -> list[tuple[str, int]]:
     >>> len(set(texts)), texts == [text for text, label in sentences(1000, seed=0)]
     (1000, True)
     """
-    check_int(
-        "count", count, 0, 500_000
-    )  # far below the number of sentences, so that new ones stay easy to find
+    # At most far below the number of sentences, so that new ones stay easy to find.
+    check_int("count", count, 0, 500_000)
     check_int("seed", seed, 0)
     rng = Random(seed)
     found: dict[str, int] = {}

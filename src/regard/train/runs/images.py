@@ -1,7 +1,5 @@
 """Models of pictures in use: classifiers, and those that complete half a picture."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path

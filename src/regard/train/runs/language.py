@@ -1,7 +1,5 @@
 """Language models in use: a prompt continued, token by token, and a look at what the next token hung on."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain

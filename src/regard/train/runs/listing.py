@@ -1,7 +1,5 @@
 """A table of runs and their scores."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Opening a run, or a model of the zoo: every file checked, the weights read, and the class of its kind."""
 
-from __future__ import annotations
-
 import json
 import threading
 import warnings

@@ -1,7 +1,5 @@
 """Models of texts in use, whatever they were trained for: texts, or files of text, and a look at them."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A trained model in use: what a run, or one of the zoo, can be asked."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -10,14 +8,14 @@ from typing import Unpack
 import torch
 from torch import Tensor, nn
 
-from regard.data import Images, Pictures, Reviews, Texts, Tokenizer, load, split
+from regard.data import Images, Pictures, Reviews, Texts, Tokenizer, load
 from regard.files import write_json
 from regard.models.sampling import SamplingOptions
 from regard.probe import Completion, ImageLook, TextLook
 from regard.probe.report import WORST, EvaluationReport
 from regard.train.folder import MODEL, RECIPE, TEST, check_recipe, read_recipe
 from regard.train.recipe import Recipe
-from regard.train.task import TaskSetting
+from regard.train.task import TaskSetting, parted
 from regard.values import Json
 
 Folder = str | Path | None
@@ -228,7 +226,10 @@ class Classifier(Run):
             raise ValueError(f"{self.name} has no recipe that tells its validation part; add --test")
         found = load(str(self.description.get("data")), folder=None if data_dir is None else Path(data_dir))
         assert isinstance(found, Images | Reviews)
-        part = found.test if recipe is None or test else _held_out(found.train, recipe)
+        part = found.test
+        if recipe is not None and not test:
+            _, held = parted(len(found.train), recipe.task.validation, recipe.checks.overfit)
+            part = found.train.take(held)
         out = self.judge(part, worst)
         if test and recipe is not None:
             write_json(self.folder / TEST, out.scores)
@@ -243,9 +244,3 @@ class Classifier(Run):
         best = int(chances.argmax())
         named = dict(zip(self.classes, chances.tolist(), strict=True))
         return Prediction(given, self.classes[best], float(chances[best]), named, notice)
-
-
-def _held_out(part: Pictures | Texts, recipe: Recipe) -> Pictures | Texts:
-    """What training validated on: the same cut as its tasks make."""
-    learn, held = split(len(part), recipe.task.validation, seed=0)
-    return part.take(held if recipe.checks.overfit is None else learn[: recipe.checks.overfit])

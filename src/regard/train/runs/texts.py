@@ -1,7 +1,5 @@
 """Classifiers of texts in use: the label, how sure it is, and what each word did."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -43,12 +41,7 @@ class TextPrediction(Prediction):
 
     def as_dict(self) -> Json:
         """Label, probabilities, windows and the scores of every word, as JSON."""
-        return {
-            "input": self.input,
-            "label": self.label,
-            "probability": self.probability,
-            "probabilities": self.probabilities,
-            "notice": self.notice,
+        return {name: value for name, value in vars(self).items() if name != "look"} | {
             "windows": [part.probability for part in self.look.parts],
             "agreement": self.look.agreement(),
             "words": [vars(word) for word in self.words],

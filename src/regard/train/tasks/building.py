@@ -1,12 +1,8 @@
 """From a model's config to the model, and how any model is called."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 
-from regard.course import VisionTransformer
-from regard.models import from_course
 from regard.models.files import MODELS
 from regard.models.trunk import Trunk
 from regard.train.tasks.course import CourseViT
@@ -29,8 +25,3 @@ def call(model: nn.Module, images: Tensor, generator: torch.Generator | None) ->
     inner = getattr(model, "_fsdp_wrapped_module", model)
     out = model(images, generator=generator) if isinstance(inner, Trunk) else model(images)
     return out[0] if isinstance(out, tuple) else out  # the course's model gives its attention too
-
-
-def usable(model: nn.Module) -> nn.Module:
-    """The model as one that can be saved: the course's becomes the ViT that computes the same."""
-    return from_course(model) if isinstance(model, VisionTransformer) else model

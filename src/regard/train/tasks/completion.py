@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from regard.data import Images, load, split
+from regard.data import Images, load
 from regard.errors import check_shares
 from regard.models import GridCompletion, GridCompletionConfig
 from regard.train.distributed import ALONE, Team
 from regard.train.fingerprint import fingerprint
 from regard.train.order import Examples
-from regard.train.task import BaseTask, TaskSetting
+from regard.train.task import BaseTask, Batch, Losses, TaskSetting, parted
 from regard.values import Json
 
 SHADES = " .:-=+*#%@"
@@ -38,7 +38,7 @@ class CompleteImages:
 class CompletionTask(BaseTask):
     """Images of few levels on the device."""
 
-    better, unit = "min", "images"
+    better, unit, certain = "min", "images", 0.05
 
     def __init__(self, spec: CompleteImages, setting: TaskSetting) -> None:
         found = load(spec.data, folder=setting.data_dir)
@@ -47,9 +47,7 @@ class CompletionTask(BaseTask):
         self.spec, self.device = spec, setting.device
         levels = spec.model.levels
         whole = (found.train.images[:, 0].long() * levels // 256).to(torch.uint8)  # N rows cols
-        learn, held = split(len(whole), spec.validation, seed=0)
-        if setting.overfit is not None:
-            learn = held = learn[: setting.overfit]
+        learn, held = parted(len(whole), spec.validation, setting.overfit)
         self.learn, self.held = whole[learn].to(self.device), whole[held].to(self.device)
         self.kept_test = (found.test.images[:, 0].long() * levels // 256).to(torch.uint8)
         self.examples, self.fingerprint = len(self.learn), fingerprint(found)
@@ -59,14 +57,12 @@ class CompletionTask(BaseTask):
         """A new completion model."""
         return GridCompletion(self.spec.model, generator=generator)
 
-    def prepare(self, batch: tuple[Tensor, ...], generator: torch.Generator) -> tuple[Tensor, ...]:
+    def prepare(self, batch: Batch, generator: torch.Generator) -> Batch:
         """The images (B, rows, cols)."""
         (at,) = batch
         return (self.learn[at].long(),)
 
-    def loss(
-        self, model: nn.Module, inputs: tuple[Tensor, ...], generator: torch.Generator | None
-    ) -> tuple[Tensor, Tensor]:
+    def loss(self, model: nn.Module, inputs: Batch, generator: torch.Generator | None) -> Losses:
         """The sum of −log p of all pixels, and their number."""
         (images,) = inputs
         logits = model(images).float()
@@ -95,10 +91,6 @@ class CompletionTask(BaseTask):
         whole = model.complete(self.held[:1, : rows // 2].long(), rows=rows)[0]
         scale = (len(SHADES) - 1) / (self.spec.model.levels - 1)
         return "\n".join("".join(SHADES[round(level * scale)] * 2 for level in row) for row in whole.tolist())
-
-    def memorised(self, scores: dict[str, float]) -> bool:
-        """Whether each pixel is all but certain."""
-        return scores["loss"] < 0.05
 
     def describe(self) -> Json:
         """What completing takes later."""

@@ -1,7 +1,5 @@
 """The textbook's models as configs, so that the same loop can train them untouched."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar

@@ -12,7 +12,7 @@ from regard.data import WordTokenizer
 from regard.data.tokenizers import SPECIALS, WordRules
 from regard.models import from_course
 from regard.train.order import Examples
-from regard.train.task import TaskSetting
+from regard.train.task import Batch, Losses, TaskSetting
 from regard.train.tasks.course import CourseGPT
 from regard.train.tasks.language import LanguageTask
 
@@ -46,14 +46,12 @@ class CourseDialogueTask(LanguageTask):
         assert isinstance(self.config, CourseGPT)
         return self.config.build(generator)
 
-    def prepare(self, batch: tuple[Tensor, ...], generator: torch.Generator) -> tuple[Tensor, ...]:
+    def prepare(self, batch: Batch, generator: torch.Generator) -> Batch:
         """`input_ids` (B,T) and `input_mask` (B,T), as the course's loader gives them."""
         found = self.dialogues.collate_fn([self.dialogues[i] for i in batch[0].tolist()])
         return found["input_ids"].to(self.device), found["input_mask"].to(self.device)
 
-    def loss(
-        self, model: nn.Module, inputs: tuple[Tensor, ...], generator: torch.Generator | None
-    ) -> tuple[Tensor, Tensor]:
+    def loss(self, model: nn.Module, inputs: Batch, generator: torch.Generator | None) -> Losses:
         """The course's mean times the number of its targets, and that number."""
         input_ids, input_mask = inputs
         count = input_mask[:, 1:].sum()

@@ -8,16 +8,17 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from regard.data import Augment, Images, Pictures, load, split
+from regard.course import VisionTransformer
+from regard.data import Augment, Images, Pictures, load
 from regard.data.augment import Draws
 from regard.errors import check_shares
-from regard.models import ConvNetConfig, GridRNNConfig, MLPConfig, ViTConfig
+from regard.models import ConvNetConfig, GridRNNConfig, MLPConfig, ViTConfig, from_course
 from regard.sharing.sizes import pair
 from regard.train.distributed import ALONE, Team
 from regard.train.fingerprint import fingerprint
 from regard.train.order import Examples
-from regard.train.task import BaseTask, TaskSetting
-from regard.train.tasks.building import build, call, usable
+from regard.train.task import BaseTask, Batch, Losses, TaskSetting, parted
+from regard.train.tasks.building import build, call
 from regard.train.tasks.course import CourseViT
 from regard.values import Json
 
@@ -54,12 +55,12 @@ class ImageTask(BaseTask):
         check_fit(spec, found)
         self.spec, self.device, self.classes = spec, setting.device, found.classes
         self.augment, self.smoothing = spec.augment, spec.smoothing
-        # The cut is the data's own and the same for every seed, so that scores can be compared.
-        learn, held = split(len(found.train), spec.validation, seed=0)
+        learn, held = parted(len(found.train), spec.validation, setting.overfit)
         if setting.overfit is not None:
-            learn = held = learn[: setting.overfit]
-            self.augment, self.smoothing = plain(spec.augment), 0.0
-        self.learn, self.held = _on(found.train, learn, self.device), _on(found.train, held, self.device)
+            normal = spec.augment  # and nothing at random
+            self.augment = Augment(classes=normal.classes, mean=normal.mean, std=normal.std)
+            self.smoothing = 0.0
+        self.learn, self.held = (found.train.take(at).to(self.device) for at in (learn, held))
         self.kept_test = found.test
         self.examples, self.fingerprint = len(self.learn), fingerprint(found)
         self.order = Examples(self.examples, seed=setting.seed, device=self.device)
@@ -68,7 +69,7 @@ class ImageTask(BaseTask):
         """A new classifier."""
         return build(self.spec.model, generator)
 
-    def prepare(self, batch: tuple[Tensor, ...], generator: torch.Generator) -> tuple[Tensor, ...]:
+    def prepare(self, batch: Batch, generator: torch.Generator) -> Batch:
         """The pictures, their labels, and all the chance of their augmentation (B,18).
 
         Where pictures are mixed, each with the one before it, the last one stands before the first too.
@@ -83,9 +84,7 @@ class ImageTask(BaseTask):
     def _mixes(self) -> bool:
         return bool(self.augment.mixup or self.augment.cutmix)
 
-    def loss(
-        self, model: nn.Module, inputs: tuple[Tensor, ...], generator: torch.Generator | None
-    ) -> tuple[Tensor, Tensor]:
+    def loss(self, model: nn.Module, inputs: Batch, generator: torch.Generator | None) -> Losses:
         """The sum of cross-entropies with the mixed and smoothed targets, and how many there are."""
         images, labels, draws = inputs
         x, targets = self.augment.apply(images, labels, Draws(*draws.unbind(1)))
@@ -108,7 +107,9 @@ class ImageTask(BaseTask):
             images, labels = batch
             return call(model, self.augment.normalise(images), None), labels
 
-        return self.accuracy(team, len(part), batches(part, 1000 if self.fixed else 200), answer)
+        size = 1000 if self.fixed else 200
+        batches = zip(part.images.split(size), part.labels.split(size), strict=True)
+        return self.accuracy(team, len(part), batches, answer)
 
     @torch.no_grad()
     def show(self, model: nn.Module) -> str:
@@ -121,13 +122,9 @@ class ImageTask(BaseTask):
         ]
         return ", ".join(names)
 
-    def memorised(self, scores: dict[str, float]) -> bool:
-        """Whether every picture is known."""
-        return scores["accuracy"] == 1.0
-
     def export(self, model: nn.Module) -> nn.Module:
         """The model, the course's as the ViT that computes the same."""
-        return usable(model)
+        return from_course(model) if isinstance(model, VisionTransformer) else model
 
     def describe(self) -> Json:
         """What predicting takes later."""
@@ -140,20 +137,6 @@ class ImageTask(BaseTask):
             "mean": list(self.augment.mean),
             "std": list(self.augment.std),
         }
-
-
-def plain(augment: Augment) -> Augment:
-    """The same normalisation, nothing at random."""
-    return Augment(classes=augment.classes, mean=augment.mean, std=augment.std)
-
-
-def batches(part: Pictures, size: int) -> list[tuple[Tensor, Tensor]]:
-    """A part in pieces of at most this size."""
-    return list(zip(part.images.split(size), part.labels.split(size), strict=True))
-
-
-def _on(part: Pictures, at: Tensor, device: torch.device) -> Pictures:
-    return part.take(at).to(device)
 
 
 def check_fit(spec: ClassifyImages, found: Images) -> None:

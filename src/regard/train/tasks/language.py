@@ -17,7 +17,7 @@ from regard.errors import check_choice, check_shares
 from regard.models import GPT, GPTConfig
 from regard.train.distributed import ALONE, Team
 from regard.train.fingerprint import fingerprint
-from regard.train.task import BaseTask, TaskSetting
+from regard.train.task import BaseTask, Batch, Losses, TaskSetting
 from regard.train.tasks.course import CourseGPT
 from regard.train.tasks.rows import TokenTable
 from regard.train.tasks.tokens import BytePairs, Characters, Tokens, Words
@@ -90,9 +90,7 @@ class LanguageTask(BaseTask):
         self.per_example = length = spec.model.context
         self.held_characters = sum(map(len, held))
         ids, held_ids = self.tokenizer.encode_batch(texts), self.tokenizer.encode_batch(held)
-        unknown = (
-            sum(row.count(self.tokenizer.unk) for row in held_ids) if self.tokenizer.unk is not None else 0
-        )
+        unknown = sum(token == self.tokenizer.unk for row in held_ids for token in row)
         self.unknown = unknown / max(1, sum(map(len, held_ids)))
         self.hide, self.rare = (0.0, 0.0) if self.overfit else (spec.hide, spec.rare)
         counts = torch.bincount(torch.tensor([i for row in ids for i in row]), minlength=self.tokenizer.vocab)
@@ -129,7 +127,7 @@ class LanguageTask(BaseTask):
         """What the model says of held-out tokens."""
         return model(tokens)
 
-    def prepare(self, batch: tuple[Tensor, ...], generator: torch.Generator) -> tuple[Tensor, ...]:
+    def prepare(self, batch: Batch, generator: torch.Generator) -> Batch:
         """Tokens (B,N) and the tokens that follow, −100 where none does."""
         (at,) = batch
         if self.table is None:
@@ -154,9 +152,7 @@ class LanguageTask(BaseTask):
         luck = torch.rand(rows.shape, device=self.device, generator=generator)
         return torch.where(self.once[rows] & (luck < self.rare), self._unk, rows)
 
-    def loss(
-        self, model: nn.Module, inputs: tuple[Tensor, ...], generator: torch.Generator | None
-    ) -> tuple[Tensor, Tensor]:
+    def loss(self, model: nn.Module, inputs: Batch, generator: torch.Generator | None) -> Losses:
         """The sum of −log p of all targets, and their number."""
         tokens, targets = inputs
         logits = model(tokens, generator=generator)
@@ -222,10 +218,6 @@ class LanguageTask(BaseTask):
             generator=draws,
         )
         return self.tokenizer.decode(found[0, len(start) :].tolist()).strip()
-
-    def memorised(self, scores: dict[str, float]) -> bool:
-        """Whether each token is all but certain."""
-        return scores["loss"] < 0.1
 
     def describe(self) -> Json:
         """What generating takes later."""

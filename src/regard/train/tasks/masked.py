@@ -16,7 +16,7 @@ from regard.errors import check_shares
 from regard.models import Encoder, EncoderConfig
 from regard.train.distributed import ALONE, Team
 from regard.train.fingerprint import fingerprint
-from regard.train.task import BaseTask, TaskSetting
+from regard.train.task import BaseTask, Batch, Losses, TaskSetting
 from regard.train.tasks.tokens import BytePairs, Tokens
 from regard.train.tasks.windows import Windows, consecutive
 from regard.values import Json
@@ -111,7 +111,7 @@ class MaskedTask(BaseTask):
         """A new Encoder under its head."""
         return MaskedModel(Encoder(self.config, generator=generator))
 
-    def prepare(self, batch: tuple[Tensor, ...], generator: torch.Generator) -> tuple[Tensor, ...]:
+    def prepare(self, batch: Batch, generator: torch.Generator) -> Batch:
         """Tokens with some hidden (B,N), their places (B,K) and what was there (B,K)."""
         (starts,) = batch
         return self.hide(self.windows.rows(starts, extra=0), self.chosen, generator)
@@ -128,9 +128,7 @@ class MaskedTask(BaseTask):
         seen = torch.where(kind < HIDDEN, self.mask, torch.where(kind < SWAPPED, other, targets))
         return tokens.scatter(1, places, seen), places, targets
 
-    def loss(
-        self, model: nn.Module, inputs: tuple[Tensor, ...], generator: torch.Generator | None
-    ) -> tuple[Tensor, Tensor]:
+    def loss(self, model: nn.Module, inputs: Batch, generator: torch.Generator | None) -> Losses:
         """The sum of −log p of the hidden tokens, and their number."""
         tokens, places, targets = inputs
         logits = model(tokens, places, generator=generator).float()
@@ -175,10 +173,6 @@ class MaskedTask(BaseTask):
         ]
         glue = "" if self.tokenizer.unk is None else " "
         return glue.join(words).strip()
-
-    def memorised(self, scores: dict[str, float]) -> bool:
-        """Whether hidden tokens are all but certain."""
-        return scores["loss"] < 0.1
 
     def export(self, model: nn.Module) -> nn.Module:
         """The Encoder alone: the head has served its purpose."""

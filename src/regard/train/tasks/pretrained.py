@@ -1,7 +1,5 @@
 """Models and tokenizers of others as a start: a BERT folder by its path, in a package, or from the hub."""
 
-from __future__ import annotations
-
 import json
 import re
 from importlib.util import find_spec

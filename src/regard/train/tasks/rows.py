@@ -1,7 +1,5 @@
 """Texts as rows of tokens on the device: cut to the context, padded to one width, like lengths together."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

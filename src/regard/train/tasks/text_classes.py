@@ -8,12 +8,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from regard.data import Reviews, Texts, load, split
+from regard.data import Reviews, Texts, load
 from regard.data.tokenizers import Tokenizer
 from regard.errors import check_choice, check_shares
 from regard.train.distributed import ALONE, Team
 from regard.train.fingerprint import fingerprint
-from regard.train.task import BaseTask, TaskSetting
+from regard.train.task import BaseTask, Batch, Losses, TaskSetting, parted
 from regard.train.tasks.rows import TokenTable, readable, rows_of, segments_of
 from regard.train.tasks.text_models import TextConfig, TextModel, fitted, made, started
 from regard.train.tasks.tokens import Tokens, Words
@@ -62,11 +62,10 @@ class TextTask(BaseTask):
         if not isinstance(found, Reviews):
             raise ValueError(f"data must be a set of labelled texts, got data={spec.data!r}")
         self.spec, self.device, self.classes = spec, setting.device, found.classes
-        learn, held = split(len(found.train), spec.validation, seed=0)
+        learn, held = parted(len(found.train), spec.validation, setting.overfit)
         self.smoothing, self.hide = spec.smoothing, spec.hide
         if setting.overfit is not None:
             self.smoothing = self.hide = 0.0
-            learn = held = learn[: setting.overfit]
         parts = readable(found.train.take(learn)), readable(found.train.take(held))
         self.begin: TextModel | None = None
         if spec.start is None:
@@ -90,7 +89,7 @@ class TextTask(BaseTask):
         """A new model, with the weights it starts from where there are some."""
         return made(self.config, self.begin, generator)
 
-    def prepare(self, batch: tuple[Tensor, ...], generator: torch.Generator) -> tuple[Tensor, ...]:
+    def prepare(self, batch: Batch, generator: torch.Generator) -> Batch:
         """Tokens (B,N), segments (B,N) and labels (B,)."""
         (at,) = batch
         tokens, lengths = self.learn.rows(at, whole=self.fixed)
@@ -101,9 +100,7 @@ class TextTask(BaseTask):
             segments = torch.where(luck < self.hide, -1, segments)
         return tokens, segments, self.learn_labels[at]
 
-    def loss(
-        self, model: nn.Module, inputs: tuple[Tensor, ...], generator: torch.Generator | None
-    ) -> tuple[Tensor, Tensor]:
+    def loss(self, model: nn.Module, inputs: Batch, generator: torch.Generator | None) -> Losses:
         """The sum of cross-entropies, and how many there are."""
         tokens, segments, labels = inputs
         logits = model(tokens, segments=segments, generator=generator).float()
@@ -144,10 +141,6 @@ class TextTask(BaseTask):
             right = "" if best == int(self.held_labels[i]) else " (wrong)"
             lines.append(f"{self.classes[best]} {float(chances[best]):.0%}{right}: {text[:100]}")
         return "\n".join(lines)
-
-    def memorised(self, scores: dict[str, float]) -> bool:
-        """Whether every text is known."""
-        return scores["accuracy"] == 1.0
 
     def describe(self) -> Json:
         """What predicting takes later."""

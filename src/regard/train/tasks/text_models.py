@@ -1,7 +1,5 @@
 """The models that read texts: an Encoder, GRUs, or GRUs over an encoder that stays as it is."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import torch
@@ -70,14 +68,11 @@ def started(start: str) -> tuple[TextModel, Tokenizer]:
 
 
 @torch.no_grad()
-def transfer(source: nn.Module, model: nn.Module) -> list[str]:
-    """Copy every weight that both models have, in the same shape, and name those that stay as they are."""
-    weights, kept = source.state_dict(), []
-    for name, weight in model.state_dict().items():
-        if name in weights and weights[name].shape == weight.shape:
-            weight.copy_(weights[name])
-        else:
-            kept.append(name)
-    if len(kept) == len(model.state_dict()):
+def transfer(source: nn.Module, model: nn.Module) -> None:
+    """Copy every weight that both models have, in the same shape."""
+    there, here = source.state_dict(), model.state_dict()
+    shared = [name for name in here if name in there and there[name].shape == here[name].shape]
+    if not shared:
         raise ValueError(f"{type(source).__name__} shares no weight with {type(model).__name__}")
-    return kept
+    for name in shared:
+        here[name].copy_(there[name])

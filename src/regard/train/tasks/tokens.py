@@ -1,7 +1,5 @@
 """Which tokenizer a recipe trains, as values."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """A long run of tokens cut into windows: each epoch at another offset and in another order, none left out."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import torch
