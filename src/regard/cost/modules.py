@@ -91,14 +91,14 @@ def _convolution(
     )
 
 
-class _Sizes(TypedDict):
+class _ScanSizes(TypedDict):
     channels: int
     hidden: int
     activation: str
     bias: bool
 
 
-def _sizes(scan: nn.Module) -> _Sizes:
+def _sizes(scan: nn.Module) -> _ScanSizes:
     assert isinstance(scan, layers.SequenceScan | layers.GridScan)
     hidden, channels = (scan.W_x if isinstance(scan, layers.SequenceScan) else scan.W_in).shape
     name = activation_name(scan.activation) or "activation"

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from regard.models.sampling import Sampling
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the model asks for decoders; here it is known by its type alone
     from regard.models.gpt import GPT
 
 GROWS_BY = 1024  # tokens for which an unbounded cache gets room ahead of need

@@ -92,7 +92,7 @@ def _layers(model: Transformer) -> list[AttentionResidual]:
     return [cast(AttentionResidual, layer) for layer in model.layers]
 
 
-class _Sizes(TypedDict):
+class _CourseSizes(TypedDict):
     depth: int
     width: int
     heads: int
@@ -100,7 +100,7 @@ class _Sizes(TypedDict):
     block: CourseBlock
 
 
-def _sizes(model: Transformer) -> _Sizes:
+def _sizes(model: Transformer) -> _CourseSizes:
     first = _layers(model)[0]
     return {
         "depth": len(model.layers),
