@@ -18,6 +18,7 @@ from regard.cost.pair_counts import all_take_part, counted, pair_counts, segment
 from regard.cost.setting import Setting
 from regard.layers import Rotary
 from regard.models import ConvNetConfig, GPTConfig, ViTConfig
+from regard.models.presets import preset
 from regard.pattern import Axial, Causal, Full, Global, Strided, Windowed
 
 GPT2 = GPTConfig(vocab=50_257, context=1024, depth=12, width=768, heads=12)
@@ -185,3 +186,11 @@ def test_more_tokens_than_learned_positions_are_priced_with_a_notice():
     assert long.parameters == price(GPT2, tokens=1024).parameters
     assert long.notices == ("the learned positions end at context=1024: 2048 tokens are priced, not run",)
     assert price(GPT2, tokens=1024).notices == ()
+
+
+@pytest.mark.parametrize("name", ["gpt2", "llama-3-8b", "bert-base-masked-lm", "gpt-small"])
+def test_logits_are_bytes_that_move(name):
+    one, two = (price(preset(name), tokens=n) for n in (10, 11))
+    what = preset(name)
+    vocab = getattr(what, "backbone", what).vocab
+    assert two.moved_bytes - one.moved_bytes == 8 + 4 * vocab

@@ -83,6 +83,25 @@ def test_an_open_vocabulary_was_written_as_1():
     assert from_data(data) == recipe
 
 
+def test_a_part_keeps_what_a_flat_field_does_not_say():
+    data = {"part": "Recipe", "name": "x", "task": None, "batch": 8, "steps": 10, "ema": 0.5}
+    parts = {
+        "checks": {"part": "Checks", "save_every": 7, "keep": 9},
+        "execution": {"part": "Execution", "sharding": "shard"},
+    }
+    found = from_data(data | parts | {"clip": None})
+    assert (found.checks.save_every, found.checks.keep, found.checks.ema) == (7, 9, 0.5)
+    assert (found.execution.sharding, found.execution.clip) == ("shard", None)
+    for wrong, message in (
+        ({"execution": {"part": "Execution", "tf32": "no"}}, "tf32 must be true or false, got 'no'"),
+        ({"execution": {"part": "Checks"}}, r"execution must be of Execution, got Checks"),
+        ({"optimizer": {"part": "Cosine"}}, r"optimizer must be of AdamW or Muon, got Cosine"),
+        ({"checks": 3}, "checks must be a Checks, got 3"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            from_data(data | wrong)
+
+
 def test_a_recipe_of_other_parts_cannot_be_read():
     with pytest.raises(ValueError, match=r"a part must be one of .* got 'Evil'"):
         from_data({"part": "Evil"})

@@ -278,6 +278,35 @@ def test_a_new_run_may_have_another_optimiser_and_averages(tmp_path):
         train(bigger, tmp_path / "bigger", origin=old, quiet=True, device="cpu")
 
 
+def test_a_new_run_that_cannot_begin_leaves_nothing_and_takes_no_name(tmp_path, monkeypatch):
+    old, new = tmp_path / "old", tmp_path / "new"
+    stopped_after(12, monkeypatch, small.images(), old)
+    wider = small.images(steps=14)
+    wider = replace(wider, task=replace(wider.task, model=replace(wider.task.model, width=48)))
+    short = [replace(small.images(), steps=None, **limit) for limit in ({"epochs": 0.01}, {"minutes": 1e-9})]
+    over = r"nothing is left to train: .* is over after step 10"
+    for recipe, message in ((wider, "fit"), *((recipe, over) for recipe in short)):
+        with pytest.raises(ValueError, match=message):
+            train(recipe, new, origin=old, quiet=True, device="cpu")
+        assert not new.exists()
+    train(small.images(steps=14), new, origin=old, quiet=True, device="cpu")
+    assert len(losses(new)) == 4
+
+
+def test_a_damaged_best_model_costs_one_checkpoint(tmp_path, monkeypatch, capsys):
+    alone, run = tmp_path / "alone", tmp_path / "run"
+    recipe = small.images(validate_every=4, save_every=5, keep=9, steps=14)
+    train(recipe, alone, quiet=True, device="cpu")
+    stopped_after(12, monkeypatch, recipe, run)
+    path = run / "checkpoints" / "step-000010" / "best" / "model.safetensors"
+    data = bytearray(path.read_bytes())
+    data[-9] ^= 1
+    path.write_bytes(data)
+    train(recipe, run, device="cpu", resume=True)
+    assert "going on after step 5" in capsys.readouterr().out
+    assert_same_run(alone, run)
+
+
 def test_a_new_run_from_a_second_stage(tmp_path):
     old, new = tmp_path / "old", tmp_path / "new"
     train(small.two_stages(), old, quiet=True, device="cpu")

@@ -16,6 +16,7 @@ from regard.layers.shapes import (
     LinearShape,
     LossShape,
     ModelShape,
+    MovedShape,
     NormShape,
     Shape,
     WeightsShape,
@@ -61,7 +62,8 @@ class BertShape(Shape):
         vocab = self.backbone.vocab_size
         logits = LinearShape(inputs=width, outputs=vocab, bias=False, tied=True)
         bias = WeightsShape(count=vocab) + added(vocab, kept=False)
-        return ModelShape(tree({**parts, "transform": tree(transform), "head (tied)": logits + bias}))
+        head = {"transform": tree(transform), "head (tied)": logits + bias, "output": MovedShape(width=vocab)}
+        return ModelShape(tree({**parts, **head}))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,5 +132,6 @@ class DecoderShape(Shape):
             f"blocks ×{self.depth}": PreNorm(norm=RMSNorm()).shape(attention, feedforward) * self.depth,
             "output_norm": NormShape(width=self.width, norm=RMSNorm()),
             "head (tied)" if self.tied else "head": head,
+            "output": MovedShape(width=self.vocab),
         }
         return ModelShape(tree(parts), LossShape(classes=self.vocab), writes=True)

@@ -63,8 +63,11 @@ class _PatternParser:
         return False
 
     def _need(self, sign: str) -> None:
-        if not self._take(sign):
-            self._fail(f"expected {sign!r}, found {self.value!r}" if self.value else f"expected {sign!r}")
+        if self._take(sign):
+            return
+        if self.value:
+            self._fail(f"expected {sign!r}, found {self.value!r}")
+        self._fail(f"expected {sign!r}" if sign == "=" else "expected ')': a bracket is not closed")
 
     def _or(self) -> Pattern:
         out = self._and()

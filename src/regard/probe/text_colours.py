@@ -165,6 +165,8 @@ def _numbers(look: TextLook) -> Table:
         table.add_column(name, justify="right")
     for word, *numbers in _rows(look):
         table.add_row(Text(word), *numbers)
+    if (left := len(look.rows()) - ROWS) > 0:
+        table.add_row(Text(f"and {left} that moved it less", style="italic"))
     return table
 
 

@@ -92,7 +92,7 @@ def keep_model(folder: Path, task: Task, model: nn.Module, step: int, scores: di
 
 
 def best_into(folder: Path, checkpoint: Path) -> Sums:
-    """Put the best model so far into a checkpoint, by links where there can be, and give its checksums."""
+    """Put the best model so far into a checkpoint, and give its checksums."""
     sums = read_sums(folder / MODEL)
     if sums is None:  # a run that was begun before models had checksums
         return {}
@@ -110,13 +110,10 @@ def best_from(checkpoint: Path, folder: Path) -> None:
 
 
 def copy_files(source: Path, target: Path, names: list[str]) -> None:
-    """Put files into a new folder: the same ones by another name, or copies where there are no such links."""
+    """Copy files into a new folder and onto the disk; never by links, which would be damaged together."""
     for name in names:
         (target / name).parent.mkdir(parents=True, exist_ok=True)
-        try:
-            os.link(source / name, target / name)
-        except OSError:
-            shutil.copyfile(source / name, target / name)
-            with (target / name).open("rb+") as file:
-                os.fsync(file.fileno())
+        shutil.copyfile(source / name, target / name)
+        with (target / name).open("rb+") as file:
+            os.fsync(file.fileno())
     sync(target)

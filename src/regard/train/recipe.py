@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, get_args
 
 from regard.errors import check_choice, check_int, check_rates, check_shares
 from regard.train.optimizers import AdamW, Choice
@@ -38,6 +38,9 @@ class Execution:
         check_choice("precision", self.precision, PRECISIONS)
         check_choice("compile", self.compile, COMPILES)
         check_choice("sharding", self.sharding, SHARDINGS)
+        for name in ("tf32", "deterministic"):
+            if not isinstance(getattr(self, name), bool):
+                raise ValueError(f"{name} must be true or false, got {getattr(self, name)!r}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +68,12 @@ class Checks:
             check_shares(ema=self.ema)
 
 
+PARTS: dict[str, tuple[type, ...]] = {
+    "optimizer": get_args(Choice),
+    "schedule": get_args(Schedule),
+    "execution": (Execution,),
+    "checks": (Checks,),
+}
 # Where a field is that is changed by its own name: `--set keep=3`.
 PART_OF = {field.name: "execution" for field in fields(Execution)} | {
     field.name: "checks" for field in fields(Checks)
@@ -93,6 +102,10 @@ class Recipe:
     before: Recipe | None = None
 
     def __post_init__(self) -> None:
+        for name, kinds in PARTS.items():
+            if not isinstance(part := getattr(self, name), kinds):
+                named = " or ".join(kind.__name__ for kind in kinds)
+                raise ValueError(f"{name} must be of {named}, got {part!r}")
         check_int("batch", self.batch, 1)
         check_int("seed", self.seed, 0)
         if self.steps is not None:

@@ -64,5 +64,8 @@ def _in_parts(data: object) -> object:
     found: Json = {name: one for name, one in data.items() if name not in PART_OF}
     for part, kind in (("execution", Execution), ("checks", Checks)):
         if flat := {name: one for name, one in data.items() if PART_OF.get(name) == part}:
-            found[part] = {"part": kind.__name__, **flat}
+            inner = data.get(part, {})
+            if not isinstance(inner, dict):
+                raise ValueError(f"{part} must be a {kind.__name__}, got {inner!r}")
+            found[part] = {"part": kind.__name__, **inner, **flat}
     return found | {"before": _in_parts(data.get("before"))}

@@ -8,7 +8,7 @@ from traceback import clear_frames
 
 import torch
 
-from regard.files import check_all, made, tidy, write_json
+from regard.files import check_all, made, remove, tidy, write_json
 from regard.train import saving
 from regard.train.branch import branch, located
 from regard.train.changes import recipe_digest
@@ -20,7 +20,7 @@ from regard.train.lock import held
 from regard.train.loop import Result, Training
 from regard.train.metrics import damaged_rows
 from regard.train.progress import progress
-from regard.train.recipe import Recipe
+from regard.train.recipe import LIMITS, Recipe
 from regard.train.recipe_data import to_data
 from regard.train.stopping import Stopped, out_of_memory
 from regard.train.switches import chosen_device, switched
@@ -101,7 +101,8 @@ def _run(recipe: Recipe, where: Where, resume: bool | str, origin: str | Path | 
         team.together(lambda: _check_parts(recipe, team.world))
         on, more, said = team.led(lambda: _opened(stack, recipe, where, resume, origin))
         task = recipe.task
-        with nullcontext() if on else _or_nothing(where):
+        branched = "from" in more
+        with nullcontext() if on and not branched else _or_nothing(where, branched):
             if recipe.before is not None:
                 said += _first(recipe.before, where, on)
                 task = replace(task, start=str(where.folder / BEFORE / MODEL))
@@ -110,8 +111,12 @@ def _run(recipe: Recipe, where: Where, resume: bool | str, origin: str | Path | 
             stack.callback(bar.close)
             setting = TaskSetting(where.device, recipe.seed, where.data_dir, recipe.checks.overfit)
             run = Training(replace(recipe, before=None, task=task), recipe, where.folder, setting, team, bar)
+            if on:
+                saving.restore(run)
+            if branched and run.over():
+                limit = ", ".join(f"{name}={one}" for name in LIMITS if (one := getattr(recipe, name)))
+                raise ValueError(f"nothing is left to train: {limit} is over after step {run.done:,}")
         if on:
-            saving.restore(run)
             said += team.led(lambda: _noted(recipe, where, over=run.over(), **more))
         for line in said if team.leads else ():
             bar.warn(line)
@@ -147,11 +152,13 @@ def _opened(
 
 
 @contextmanager
-def _or_nothing(where: Where) -> Iterator[None]:
+def _or_nothing(where: Where, branched: bool) -> Iterator[None]:
     """Where a run cannot begin, for want of its data say, take back what was written for it and no more."""
     try:
         yield
     except BaseException:
+        for name in (CHECKPOINTS, BEFORE) if branched and where.team.leads else ():
+            remove(where.folder / name)
         more = (CHECKPOINTS, MODEL, BEFORE, SUMMARY)  # of a first stage that came further, or an older run
         if where.team.leads and not any((where.folder / name).exists() for name in more):
             for name in (RECIPE, ENVIRONMENT):
