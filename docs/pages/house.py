@@ -58,7 +58,7 @@ def said(room: str) -> str:
     path = PACKAGE / room / "__init__.py"
     path = path if path.exists() else PACKAGE / f"{room}.py"
     text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
-    line = text.splitlines()[0].rstrip(".")
+    line = text.splitlines()[0].split(". ")[0].rstrip(".")
     while len(line) > LONGEST and (cut := max(line.rfind(sign) for sign in ",;:")) > 0:
         line = line[:cut]
     return line
