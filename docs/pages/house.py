@@ -10,7 +10,6 @@ from regard.paper.ink import INK, QUIET, SEEN, UNSEEN
 
 PACKAGE = Path(__file__).parents[2] / "src" / "regard"
 CELL, LEFT, TOP = 26, 112, 104  # of the grid, in pixels
-SIDE, LONGEST = 660, 104  # for what a room is: pixels, and letters
 ITSELF = "#aebdd6"
 
 
@@ -53,23 +52,12 @@ def in_order(looks: dict[str, set[str]]) -> list[str]:
     return sorted(looks, key=lambda room: (floor(room), room))
 
 
-def said(room: str) -> str:
-    """What a room is, in the first words of its docstring."""
-    path = PACKAGE / room / "__init__.py"
-    path = path if path.exists() else PACKAGE / f"{room}.py"
-    text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
-    line = text.splitlines()[0].split(". ")[0].rstrip(".")
-    while len(line) > LONGEST and (cut := max(line.rfind(sign) for sign in ",;:")) > 0:
-        line = line[:cut]
-    return line
-
-
 def svg() -> str:
     """The rooms as an attention pattern: a row looks at the columns that it imports, never to the right."""
     looks = imports()
     rooms = in_order(looks)
     size = CELL * len(rooms)
-    width, height = LEFT + size + 16 + SIDE, TOP + size + 16
+    width, height = LEFT + size + 24, TOP + size + 16
     out = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
         f'viewBox="0 0 {width} {height}" role="img" '
@@ -82,7 +70,6 @@ def svg() -> str:
         out += [
             _text(f'x="{LEFT - 10}" y="{y + 17}" text-anchor="end" font-weight="600"', room, INK),
             _text(f'transform="translate({x + 17} {TOP - 8}) rotate(-50)"', room),
-            _text(f'x="{LEFT + size + 16}" y="{y + 17}"', said(room)),
         ]
         for column, other in enumerate(rooms):
             fill = SEEN if other in looks[room] else ITSELF if other == room else None
