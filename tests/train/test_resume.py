@@ -332,6 +332,15 @@ def test_a_first_stage_that_is_not_as_it_was_left(tmp_path, monkeypatch, capsys)
     assert "before/metrics.jsonl: line 2 is damaged" in capsys.readouterr().out
 
 
+def test_a_first_stage_whose_record_was_cut(tmp_path, monkeypatch, capsys):
+    stopped_after(12, monkeypatch, small.two_stages(), tmp_path)  # four of them in the second stage
+    path = tmp_path / "before" / "metrics.jsonl"
+    rows = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(rows[0])
+    train(small.two_stages(), tmp_path, device="cpu", resume=True)
+    assert f"before/metrics.jsonl: {len(rows) - 1} row(s) are gone" in capsys.readouterr().out
+
+
 def test_checkpoints_without_a_recipe_are_nobodys(tmp_path):
     train(small.images(steps=2), tmp_path, quiet=True, device="cpu")
     (tmp_path / "recipe.json").unlink()

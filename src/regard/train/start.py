@@ -1,7 +1,7 @@
 """How a run starts: its folder is opened for this process alone, and what comes before it is trained."""
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from traceback import clear_frames
@@ -12,13 +12,13 @@ from regard.files import check_all, made, remove, tidy, write_json
 from regard.train import saving
 from regard.train.branch import branch, located
 from regard.train.changes import recipe_digest
-from regard.train.checkpoint import numbered
+from regard.train.checkpoint import numbered, read
 from regard.train.distributed import Team, join, lost
 from regard.train.environment import ENVIRONMENT, add_start, environment
 from regard.train.folder import BEFORE, CHECKPOINTS, MODEL, RECIPE, SUMMARY, goes_on
 from regard.train.lock import held
 from regard.train.loop import Result, Training
-from regard.train.metrics import damaged_rows
+from regard.train.metrics import damaged_rows, read_rows
 from regard.train.progress import progress
 from regard.train.recipe import LIMITS, Recipe
 from regard.train.recipe_data import to_data
@@ -192,7 +192,13 @@ def _first(recipe: Recipe, where: Where, on: bool) -> list[str]:
         with held(first):  # what a kill at its very end left there goes
             _tidied(first)
             check_all(first / MODEL)
-        return [f"{BEFORE}/metrics.jsonl: line {line} is damaged" for line in damaged_rows(first)]
+        damaged = damaged_rows(first)
+        said = [f"{BEFORE}/metrics.jsonl: line {line} is damaged" for line in damaged]
+        for path in numbered(first / CHECKPOINTS)[:1]:
+            with suppress(ValueError):  # a stage that has ended needs its checkpoints no more
+                missing = read(path).state.get("rows", 0) - len(read_rows(first)) - len(damaged)
+                said += [f"{BEFORE}/metrics.jsonl: {missing} row(s) are gone"] if missing > 0 else []
+        return said
 
     said = where.team.led(looked_at)
     if said is None:
