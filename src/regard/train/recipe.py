@@ -68,7 +68,7 @@ class Checks:
             check_shares(ema=self.ema)
 
 
-PARTS: dict[str, tuple[type, ...]] = {
+KINDS_OF_PARTS: dict[str, tuple[type, ...]] = {
     "optimizer": get_args(Choice),
     "schedule": get_args(Schedule),
     "execution": (Execution,),
@@ -102,7 +102,7 @@ class Recipe:
     before: Recipe | None = None
 
     def __post_init__(self) -> None:
-        for name, kinds in PARTS.items():
+        for name, kinds in KINDS_OF_PARTS.items():
             if not isinstance(part := getattr(self, name), kinds):
                 named = " or ".join(kind.__name__ for kind in kinds)
                 raise ValueError(f"{name} must be of {named}, got {part!r}")
