@@ -21,9 +21,9 @@ import torch
 import triton
 from torch import Tensor
 
-from regard.attention.linear import linear_attend
-from regard.attention.linear_reference import LinearProblem
-from regard.attention.linear_triton import Tile, Tuning, linear_triton
+from regard.attention.linear.attend import linear_attend
+from regard.attention.linear.reference import LinearProblem
+from regard.attention.linear.triton import Tile, Tuning, linear_triton
 from regard.bench.machine import H200_BYTES
 from regard.bench.timing import Timed, both_ways
 

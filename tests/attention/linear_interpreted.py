@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 from torch.autograd import grad
 
-from regard.attention.linear import linear_attend
-from regard.attention.linear_features import FEATURES
-from regard.attention.linear_reference import LinearProblem, linear_reference
+from regard.attention.linear.attend import linear_attend
+from regard.attention.linear.features import FEATURES
+from regard.attention.linear.reference import LinearProblem, linear_reference
 
 
 def drawn(*shape: int, seed: int, positive: bool = False) -> Tensor:
@@ -28,7 +28,7 @@ def inputs(N: int, *, G: int = 1, positive: bool = True) -> list[Tensor]:
 
 
 def kernels(xs: list[Tensor], segments: Tensor | None, state: Any, feature: str, parts: int) -> Any:
-    from regard.attention.linear_triton import Tile, Tuning, linear_triton
+    from regard.attention.linear.triton import Tile, Tuning, linear_triton
 
     # Unequal blocks, so that a kernel that used another's would be found.
     small, large = Tile(16, 4, 1), Tile(32, 4, 1)

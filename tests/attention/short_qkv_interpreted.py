@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from regard.attention import attend
-from regard.attention.short_qkv import attend_qkv, band_in_one_tile, refuses
+from regard.attention.triton.short import attend_qkv, band_in_one_tile, refuses
 from regard.pattern import Blocks, Causal, Full, Pattern, Strided, Windowed
 from tests.attention.matching import distance
 

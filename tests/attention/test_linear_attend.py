@@ -5,8 +5,8 @@ import torch
 from torch import Tensor
 from torch.autograd import grad
 
-from regard.attention.linear import linear_attend
-from regard.attention.linear_features import elu1, identity, relu
+from regard.attention.linear.attend import linear_attend
+from regard.attention.linear.features import elu1, identity, relu
 
 IMPLS = ("reference", "chunked")
 

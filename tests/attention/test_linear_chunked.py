@@ -5,10 +5,10 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from regard.attention import linear_chunked
-from regard.attention.linear import linear_attend
-from regard.attention.linear_chunked import SumRange, fold, mix, unfold
-from regard.attention.linear_segments import gathering, take
+from regard.attention.linear import chunked as linear_chunked
+from regard.attention.linear.attend import linear_attend
+from regard.attention.linear.chunked import SumRange, fold, mix, unfold
+from regard.attention.linear.segments import gathering, take
 
 
 def drawn(*shape: int, seed: int) -> Tensor:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from regard.attention.linear import linear_attend
+from regard.attention.linear.attend import linear_attend
 
 pytest.importorskip("triton")
 CASES = Path(__file__).with_name("linear_interpreted.py")

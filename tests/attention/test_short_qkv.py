@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from regard.attention.short_qkv import refuses
+from regard.attention.triton.short import refuses
 from regard.pattern import Full
 
 pytest.importorskip("triton")

@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from regard.attention import attend
-from regard.attention.tile_lists import LONGEST, tile_lists
-from regard.attention.triton_tiles import segment_bounds
+from regard.attention.triton.tile_lists import LONGEST, tile_lists
+from regard.attention.triton.tiles import segment_bounds
 from regard.pattern import Causal, Global, Pattern, Strided
 from tests.attention.matching import COMPOSITE, inputs, patterns
 

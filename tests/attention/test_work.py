@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from regard.attention import attend
-from regard.attention.chunked import looks_back
+from regard.attention.cpu.chunked import looks_back
 from regard.pattern import Blocks, Dilated, Pattern, Strided, Windowed, parse
 from tests.attention.matching import COMPOSITE, inputs
 

@@ -9,7 +9,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from regard.attention import DistanceBias, attend, tile_lists
+from regard.attention import DistanceBias, attend
+from regard.attention.triton import tile_lists
 from regard.pattern import (
     Axial,
     Blocks,

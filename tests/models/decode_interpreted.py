@@ -98,7 +98,7 @@ def test_a_window_as_wide_as_the_room_of_the_first_call():
 
 
 def test_settle_moves_on():
-    from regard.layers.decode_kernels import settle_kernel
+    from regard.attention.triton.kernels_decode import settle_kernel
 
     best = torch.tensor([[0.0, 3.0, 3.0, 1.0, 2.0], [5.0, 1.0, 1.0, 1.0, 6.0]])
     best_at = torch.tensor([[4, 9, 14, 15, 21], [3, 5, 11, 17, 20]], dtype=torch.int32)

@@ -33,9 +33,9 @@ COMPILE = """
 import inspect, sys, triton
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
-from regard.layers import decode_kernels
+from regard.attention.triton import kernels_decode
 
-kernel, types, values = getattr(decode_kernels, sys.argv[1]), eval(sys.argv[2]), eval(sys.argv[3])
+kernel, types, values = getattr(kernels_decode, sys.argv[1]), eval(sys.argv[2]), eval(sys.argv[3])
 names = list(inspect.signature(kernel.fn).parameters)
 signature = {name: types.get(name, "constexpr") for name in names}
 aligned = {(i,): [["tt.divisibility", 16]] for i, name in enumerate(names) if name in types

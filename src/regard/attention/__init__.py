@@ -3,8 +3,8 @@
 from regard.attention.bias import DistanceBias
 from regard.attention.engine import BACKENDS, Choice, attend, choose
 from regard.attention.flex import block_mask
-from regard.attention.linear import linear_attend
-from regard.attention.linear_features import elu1, identity, relu
+from regard.attention.linear.attend import linear_attend
+from regard.attention.linear.features import elu1, identity, relu
 from regard.attention.weightless import pooled_attend, self_attend
 
 __all__ = [

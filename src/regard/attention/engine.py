@@ -98,7 +98,7 @@ def attend(  # noqa: PLR0913 - the signature is the public contract
     return backend.attend(problem)
 
 
-MODULES = {"triton": "triton_tiles"}  # a module called triton would hide the library
+MODULES = {name: f"cpu.{name}" for name in ("folded", "chunked", "gathered")} | {"triton": "triton.tiles"}
 
 
 def choose(
@@ -147,14 +147,15 @@ def _choose(problem: Problem, dropout: float, return_weights: bool) -> Choice:  
 
 
 def _choose_cuda(problem: Problem) -> Choice:
-    from regard.attention import folded, triton_tiles
+    from regard.attention.cpu import folded
+    from regard.attention.triton import tiles
 
     if problem.query.dtype == torch.float64:
         return Choice("reference", "float64 is for definitions")
     band = band_of(problem.pattern)
     if problem.plain and folded.refuses(problem) is None and band is not None and (band.window or 0) >= 64:
         return Choice("folded", "whole windows are small full problems that torch's kernels run best")
-    refusal = triton_tiles.refuses(problem)
+    refusal = tiles.refuses(problem)
     if refusal is not None:
         return Choice("sdpa", f"a dense mask, because our kernels cannot: {refusal}")
     if bands_of(problem.pattern) is not None:
@@ -163,7 +164,7 @@ def _choose_cuda(problem: Problem) -> Choice:
 
 
 def _choose_cpu(problem: Problem) -> Choice:
-    from regard.attention import chunked, folded
+    from regard.attention.cpu import chunked, folded
 
     _, _, _, N, M = problem.sizes
     if folded.refuses(problem) is None:

@@ -13,8 +13,8 @@ from torch.nn.functional import scaled_dot_product_attention as sdpa
 
 from regard.attention import attend
 from regard.attention.problem import check
-from regard.attention.tile_lists import tile_lists
-from regard.attention.triton_tiles import prepare
+from regard.attention.triton.tile_lists import tile_lists
+from regard.attention.triton.tiles import prepare
 from regard.bench import exact
 from regard.bench.exact import Inputs, qkv
 from regard.bench.machine import H200_BYTES, H200_OPERATIONS

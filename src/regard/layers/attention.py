@@ -6,7 +6,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear, scaled_dot_product_attention
 
-from regard.attention import DistanceBias, attend, short_qkv
+from regard.attention import DistanceBias, attend
+from regard.attention.triton import short
 from regard.layers import compiled
 from regard.layers.cache import CachedKeys, LayerCache
 from regard.layers.letters import check_size, divides, ratio
@@ -53,7 +54,7 @@ class Attention(nn.Module):
         self.bias = position.bias(heads) if isinstance(position, Alibi) else None
         # Short sequences go straight from the projection to a kernel, where nothing else touches the scores.
         bare = not isinstance(position, Rotary | Alibi) and not isinstance(pattern, LinearAttention)
-        self.band = short_qkv.band_in_one_tile(pattern) if bare else None
+        self.band = short.band_in_one_tile(pattern) if bare else None
         self.qkv = nn.Linear(width, (heads + 2 * self.kv_heads) * self.head_width)
         self.out = nn.Linear(heads * self.head_width, width)
 
@@ -68,11 +69,11 @@ class Attention(nn.Module):
         """Map tokens (B,N,C) to (B,N,C); with a cache they continue what it holds."""
         H, G = self.heads, self.kv_heads
         qkv = self.qkv(x).unflatten(-1, (H + 2 * G, self.head_width))  # B N H+2G D
-        if self.band is not None and qkv.is_cuda and segments is cache is None and short_qkv.fits(qkv):
+        if self.band is not None and qkv.is_cuda and segments is cache is None and short.fits(qkv):
             if trace is not None:
                 q, k, v = qkv.transpose(1, 2).split([H, G, G], dim=1)  # B H N D
                 _record(q, CachedKeys(k, v, None), self.pattern, None, trace)
-            return self.out(short_qkv.attend_qkv(qkv, H, self.band).flatten(2))
+            return self.out(short.attend_qkv(qkv, H, self.band).flatten(2))
         q, k, v = qkv.transpose(1, 2).split([H, G, G], dim=1)  # B H N D
         if self.rotary is not None:
             start = 0 if cache is None else cache.length

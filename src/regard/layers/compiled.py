@@ -15,8 +15,9 @@ from torch.autograd.function import FunctionCtx
 from torch.library import Library
 from torch.nn.functional import scaled_dot_product_attention
 
-from regard.attention import DistanceBias, attend, triton_tiles
+from regard.attention import DistanceBias, attend
 from regard.attention.problem import check
+from regard.attention.triton import tiles
 from regard.pattern import Causal, Full, Pattern, parse
 
 INPUTS = "Tensor query, Tensor key, Tensor value, Tensor? segments, str pattern, float[] slopes"
@@ -57,7 +58,7 @@ def mix(
 def _kernels(query: Tensor, value: Tensor) -> bool:
     # Nothing here may ask for a length, which the compiler may know by name only.
     known = query.dtype in (torch.bfloat16, torch.float16, torch.float32)
-    return query.is_cuda and known and max(query.shape[3], value.shape[3]) <= triton_tiles.WIDEST
+    return query.is_cuda and known and max(query.shape[3], value.shape[3]) <= tiles.WIDEST
 
 
 @torch.library.impl(LIBRARY, "attention_by_text", "CompositeExplicitAutograd")
@@ -67,7 +68,7 @@ def _forward(
     bias = DistanceBias(tuple(slopes)) if slopes else None
     if _kernels(query, value) and query.numel():
         problem = check(query, key, value, _parse(pattern), None, bias, segments)
-        return triton_tiles.forward(*triton_tiles.arranged(problem))
+        return tiles.forward(*tiles.arranged(problem))
     out = attend(query, key, value, _parse(pattern), bias=bias, segments=segments)
     return out.contiguous(), _kept(query, value)
 
@@ -87,8 +88,8 @@ def _backward(  # noqa: PLR0913, PLR0917 - the operation's own signature
     bias = DistanceBias(tuple(slopes)) if slopes else None
     if _kernels(query, value) and query.numel():
         problem = check(query, key, value, _parse(pattern), None, bias, segments)
-        q, k, v, work, tilings = triton_tiles.arranged(problem)
-        return triton_tiles.backward(grad, q, k, v, out, kept, work, tilings)
+        q, k, v, work, tilings = tiles.arranged(problem)
+        return tiles.backward(grad, q, k, v, out, kept, work, tilings)
     with torch.enable_grad():
         q, k, v = (x.detach().requires_grad_() for x in (query, key, value))
         again = attend(q, k, v, _parse(pattern), bias=bias, segments=segments)

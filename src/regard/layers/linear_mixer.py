@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from regard.attention import linear_attend
-from regard.attention.linear_features import elu1
-from regard.attention.linear_reference import visible
+from regard.attention.linear.features import elu1
+from regard.attention.linear.reference import visible
 from regard.errors import check_int
 from regard.layers.tracing import Trace
 from regard.pattern import Causal

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear, scaled_dot_product_attention
 
-from regard.attention.linear_features import elu1
+from regard.attention.linear.features import elu1
 from regard.layers.attention import Attention
 from regard.layers.block import TransformerBlock
 from regard.layers.cache import LayerCache

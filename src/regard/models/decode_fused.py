@@ -131,7 +131,7 @@ class FusedDecoder(Decoder):
         return self.logits
 
     def _embed(self) -> None:
-        from regard.layers.decode_kernels import embed_kernel
+        from regard.attention.triton.kernels_decode import embed_kernel
 
         position = self.config.position
         learned = isinstance(position, Learned)
@@ -155,7 +155,7 @@ class FusedDecoder(Decoder):
         add: bool = False,
         best: bool = False,
     ) -> None:
-        from regard.layers.decode_kernels import project_kernel
+        from regard.attention.triton.kernels_decode import project_kernel
 
         assert norm is None or isinstance(norm, nn.LayerNorm)
         rows, width = layer.weight.shape
@@ -172,7 +172,7 @@ class FusedDecoder(Decoder):
         )  # fmt: skip
 
     def _mix(self, pattern: Pattern, past: tuple[Tensor, Tensor]) -> None:
-        from regard.layers.decode_kernels import attend_kernel
+        from regard.attention.triton.kernels_decode import attend_kernel
 
         place = self.places[pattern]
         layout, attention = place.layout, self.blocks[0].attention
@@ -188,7 +188,7 @@ class FusedDecoder(Decoder):
         )  # fmt: skip
 
     def _add_norm(self, norm: nn.Module, add: bool = True) -> None:
-        from regard.layers.decode_kernels import add_norm_kernel
+        from regard.attention.triton.kernels_decode import add_norm_kernel
 
         assert isinstance(norm, nn.LayerNorm)
         width = self.config.width

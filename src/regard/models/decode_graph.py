@@ -75,7 +75,7 @@ class Recorded:
             self.ended |= (new[:, None] == self.stops).any(1)
 
     def _settle(self, decoder: FusedDecoder) -> None:
-        from regard.layers.decode_kernels import settle_kernel
+        from regard.attention.triton.kernels_decode import settle_kernel
 
         settle_kernel[(decoder.batch,)](
             decoder.best, decoder.best_at, decoder.token, decoder.at, self.ended, self.stops, self.found,

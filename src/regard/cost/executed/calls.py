@@ -17,7 +17,7 @@ from torch.nn import functional
 from regard.attention import linear_attend
 from regard.attention.bias import DistanceBias
 from regard.attention.engine import attend
-from regard.attention.linear_features import FEATURES, identity
+from regard.attention.linear.features import FEATURES, identity
 from regard.cost.attention import (
     attention,
     attention_gradient,

@@ -10,11 +10,11 @@ from torch import Tensor
 from torch.autograd.function import FunctionCtx, once_differentiable
 from torch.nn.functional import pad
 
-from regard.attention import linear_kernels as ahead
-from regard.attention import linear_kernels_back as back
-from regard.attention.linear_chunked import absorb
-from regard.attention.linear_features import FEATURES
-from regard.attention.linear_reference import Found, LinearProblem, State, reciprocal
+from regard.attention.linear import kernels as ahead
+from regard.attention.linear import kernels_back as back
+from regard.attention.linear.chunked import absorb
+from regard.attention.linear.features import FEATURES
+from regard.attention.linear.reference import Found, LinearProblem, State, reciprocal
 
 INTERPRETED = not isinstance(ahead.scan, triton.JITFunction)  # TRITON_INTERPRET=1: the kernels run on a CPU
 

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.autograd.function import FunctionCtx
 from torch.nn.functional import pad
 
-from regard.attention.linear_reference import Found, LinearProblem, State, accumulator, reciprocal
+from regard.attention.linear.reference import Found, LinearProblem, State, accumulator, reciprocal
 
 SLAB = 1 << 18  # scores alive at a time: one megabyte of float32, so that they stay in cache
 STRETCH = 1 << 20  # numbers in the queries of one stretch of a long sequence

@@ -5,13 +5,12 @@ dq_i = Σ_j k_j (g_i·v_j − δ_i/den_i), dk_j = Σ_i q_i (g_i·v_j − δ_i/de
 The first walks forward with the sums of the forward pass; the others walk backward with Σ q [g, −δ/den]ᵀ.
 """
 # A kernel takes its pointers and strides one by one, and triton reads its annotations as its own.
-# ruff: noqa: PLR0913, PLR0917
 # mypy: disable-error-code="no-untyped-def"
 
 import triton
 import triton.language as tl
 
-from regard.attention.linear_kernels import (
+from regard.attention.linear.kernels import (
     block,
     entering,
     head_and_part,

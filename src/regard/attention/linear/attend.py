@@ -8,11 +8,11 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from regard.attention.linear_check import LinearImpl, check_denominators, check_inputs, check_state
-from regard.attention.linear_chunked import linear_chunked
-from regard.attention.linear_features import FEATURES, Feature, identity
-from regard.attention.linear_reference import Found, LinearProblem, State, linear_reference
-from regard.attention.linear_segments import gathering, take
+from regard.attention.linear.check import LinearImpl, check_denominators, check_inputs, check_state
+from regard.attention.linear.chunked import linear_chunked
+from regard.attention.linear.features import FEATURES, Feature, identity
+from regard.attention.linear.reference import Found, LinearProblem, State, linear_reference
+from regard.attention.linear.segments import gathering, take
 
 
 def linear_attend(  # noqa: PLR0913  the signature is the public contract
@@ -72,7 +72,7 @@ def linear_attend(  # noqa: PLR0913  the signature is the public contract
     )
     chosen = run
     if name == "triton" and not empty:
-        from regard.attention.linear_triton import linear_triton
+        from regard.attention.linear.triton import linear_triton
 
         kind = phi.__name__ if fused else "identity"
         chosen = partial(_linear_time, partial(linear_triton, feature=kind, check=check))
@@ -126,7 +126,7 @@ def _no_triton(query: Tensor, value: Tensor, causal: bool) -> str | None:
         return "triton is not installed"
     if query.is_cuda:
         return None
-    from regard.attention.linear_triton import INTERPRETED
+    from regard.attention.linear.triton import INTERPRETED
 
     return None if INTERPRETED else f"it needs a GPU, got {query.device}"
 

@@ -6,7 +6,7 @@ Both compute the weights anew from the saved normaliser; see `kernels` for how t
 import triton
 import triton.language as tl
 
-from regard.attention.kernels import (
+from regard.attention.triton.kernels import (
     NEVER,
     _at,
     _columns,

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from regard.attention.linear_reference import Found, LinearProblem, State, accumulator
+from regard.attention.linear.reference import Found, LinearProblem, State, accumulator
 
 UNSAFE = 1e-6  # of the largest denominator that a query and keys of these lengths could have
 FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.autograd.function import FunctionCtx
 
 from regard.attention.bands import Band, band_of
-from regard.attention.triton_tiles import LOG2E, interpreted
+from regard.attention.triton.tiles import LOG2E, interpreted
 from regard.errors import need
 from regard.pattern import Pattern
 
@@ -59,7 +59,7 @@ def attend_qkv(qkv: Tensor, heads: int, band: Band) -> Tensor:
 @torch.library.custom_op("regard::attend_qkv", mutates_args=())
 def _forward(qkv: Tensor, heads: int, scale: float, causal: bool, back: int, window: int) -> Tensor:
     need("triton", "triton")
-    from regard.attention import kernels_short
+    from regard.attention.triton import kernels_short
 
     x = _dense_rows(qkv)
     B, N, every, D = x.shape
@@ -75,7 +75,7 @@ def _forward(qkv: Tensor, heads: int, scale: float, causal: bool, back: int, win
 def _backward(
     grad: Tensor, qkv: Tensor, heads: int, scale: float, causal: bool, back: int, window: int
 ) -> Tensor:
-    from regard.attention import kernels_short
+    from regard.attention.triton import kernels_short
 
     x, grad = _dense_rows(qkv), grad.contiguous()
     B, N, every, D = x.shape

@@ -8,7 +8,6 @@ A table row holds S (DP,EP), z (DP) and one number more, the summed key lengths 
 enters the r-th part in walking order, and the last row is what leaves the sequence.
 """
 # A kernel takes its pointers and strides one by one, and triton reads its annotations as its own.
-# ruff: noqa: PLR0913, PLR0915, PLR0917
 # mypy: disable-error-code="no-untyped-def"
 
 import triton

@@ -1,4 +1,3 @@
-# ruff: noqa: E501, E741, PLR0913, PLR0915, PLR0917
 # mypy: ignore-errors
 """Triton kernels of one decoding step: few rows, so every weight is read once and nothing else matters.
 

@@ -8,7 +8,7 @@ three gradients, in the layout in which they came.
 import triton
 import triton.language as tl
 
-from regard.attention.kernels import HIDDEN, _seen
+from regard.attention.triton.kernels import HIDDEN, _seen
 
 
 @triton.jit

@@ -13,7 +13,7 @@ from torch.autograd.function import FunctionCtx
 from regard.attention.bands import Band, bands_of
 from regard.attention.bias import DistanceBias
 from regard.attention.problem import Problem
-from regard.attention.tile_lists import TileLists, tile_lists
+from regard.attention.triton.tile_lists import TileLists, tile_lists
 from regard.errors import need
 from regard.pattern import Documents
 
@@ -42,7 +42,7 @@ def interpreted() -> bool:
     """Whether Triton's interpreter runs the kernels, on CPU tensors."""
     # Triton decides when a kernel is defined; the interpreter then takes CPU tensors.
     try:
-        from regard.attention import kernels
+        from regard.attention.triton import kernels
     except ImportError:
         return False
     return type(kernels.forward).__name__ == "InterpretedFunction"
@@ -166,7 +166,7 @@ def _extent(segments: Tensor, size: int) -> tuple[Tensor, Tensor]:
 
 def forward(q: Tensor, k: Tensor, v: Tensor, work: Work, tilings: Tilings) -> tuple[Tensor, Tensor]:
     """The output (B,H,N,E), and each row's normaliser as a logarithm (B,H,N), for the backward pass."""
-    from regard.attention import kernels
+    from regard.attention.triton import kernels
 
     (B, H, N, _), E = q.shape, v.shape[3]
     out = torch.empty(B, H, N, E, dtype=q.dtype, device=q.device)
@@ -184,7 +184,7 @@ def backward(
     grad: Tensor, q: Tensor, k: Tensor, v: Tensor, out: Tensor, lse: Tensor, work: Work, tilings: Tilings
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The gradients of query, key and value."""
-    from regard.attention import kernels_back
+    from regard.attention.triton import kernels_back
 
     grad = grad if grad.stride(3) == 1 else grad.contiguous()
     B, H = q.shape[:2]

@@ -9,8 +9,9 @@ from functools import lru_cache
 import torch
 from torch import Tensor
 
-from regard.attention import blocks_cpu, sdpa
-from regard.attention.blocks_cpu import BlockPart, BlockPlan
+from regard.attention import sdpa
+from regard.attention.cpu import blocks
+from regard.attention.cpu.blocks import BlockPart, BlockPlan
 from regard.attention.problem import Problem
 from regard.pattern import Pattern
 
@@ -55,9 +56,7 @@ def attend(problem: Problem) -> Tensor:
     # Key tile i + wide − 1 holds the positions of query tile i.
     before = (wide - 1) * tile - shift
     after = count * tile - N
-    return blocks_cpu.attend(
-        problem, BlockPlan(tile, before, after, lambda: _parts(problem, tile, wide, count))
-    )
+    return blocks.attend(problem, BlockPlan(tile, before, after, lambda: _parts(problem, tile, wide, count)))
 
 
 def _parts(problem: Problem, tile: int, wide: int, count: int) -> Iterable[BlockPart]:
@@ -69,7 +68,7 @@ def _parts(problem: Problem, tile: int, wide: int, count: int) -> Iterable[Block
         return start + cell, start + keys - (wide - 1) * tile
 
     def part(first: int, last: int, at: tuple[Tensor, Tensor]) -> BlockPart:
-        mask, seen = blocks_cpu.masks(problem, *at)
+        mask, seen = blocks.masks(problem, *at)
         return BlockPart(slice(first, last), first, wide, mask, seen)
 
     if problem.segments is not None:

@@ -4,8 +4,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from regard.attention import chunked
 from regard.attention.bands import band_of
+from regard.attention.cpu import chunked
 from regard.attention.problem import Problem
 from regard.attention.sdpa import attend as attend_short
 from regard.pattern import Causal, Full, Strided

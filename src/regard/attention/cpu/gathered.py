@@ -9,8 +9,9 @@ from functools import lru_cache
 import torch
 from torch import Tensor
 
-from regard.attention import blocks_cpu, sdpa
-from regard.attention.blocks_cpu import BlockPart, BlockPlan
+from regard.attention import sdpa
+from regard.attention.cpu import blocks
+from regard.attention.cpu.blocks import BlockPart, BlockPlan
 from regard.attention.problem import Problem
 from regard.pattern import Pattern
 
@@ -45,8 +46,8 @@ def attend(problem: Problem) -> Tensor:
         heads = problem.sizes[1] // problem.sizes[2]
         parts = _cached(problem.pattern, N, M, heads, problem.query.dtype)
         if parts is not None:
-            return blocks_cpu.attend(problem, BlockPlan(TILE, 0, -M % TILE, lambda: parts))
-    return blocks_cpu.attend(problem, BlockPlan(TILE, 0, -M % TILE, lambda: _parts(problem)))
+            return blocks.attend(problem, BlockPlan(TILE, 0, -M % TILE, lambda: parts))
+    return blocks.attend(problem, BlockPlan(TILE, 0, -M % TILE, lambda: _parts(problem)))
 
 
 @lru_cache(maxsize=64)
@@ -96,5 +97,5 @@ def _parts(problem: Problem) -> Iterable[BlockPart]:
             q = rows[:, None] * TILE + cell + M - N
             k = keys[:, :, None] * TILE + cell
             k = torch.where((keys[:, :, None] >= 0) & (k < M), k, -1).flatten(1)
-            mask, seen = blocks_cpu.masks(problem, q, k)
+            mask, seen = blocks.masks(problem, q, k)
             yield BlockPart(rows, keys.clamp(min=0), keys.shape[1], mask, seen)

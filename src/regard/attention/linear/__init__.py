@@ -1,0 +1,1 @@
+"""Linear attention: the exponential dropped, so that time is linear in the length."""

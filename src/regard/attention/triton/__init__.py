@@ -1,0 +1,1 @@
+"""Attention by our own kernels, written in Triton: over tiles, over short sequences, and for decoding."""
