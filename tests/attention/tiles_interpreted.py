@@ -131,9 +131,9 @@ def test_strides(pattern: Pattern) -> None:
 
 @pytest.fixture
 def fresh_lists() -> Any:
-    tile_lists.tile_lists.cache_clear()
+    tile_lists._KEPT.clear()
     yield
-    tile_lists.tile_lists.cache_clear()
+    tile_lists._KEPT.clear()
 
 
 @pytest.mark.usefixtures("fresh_lists")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+import torch
+
 from regard.pattern import (
     And,
     Blocks,
@@ -17,6 +19,8 @@ from regard.pattern import (
     Strided,
     Windowed,
 )
+
+FARTHEST = 1 << 30  # no distance is larger, and sums of two of them fit 32 bits
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,19 @@ class Band:
     window: int | None = None
     step: int = 1
     documents: Documents | None = None
+
+    def within(self, m: int) -> Band | None:
+        """The same over m keys in numbers that kernels can add up, or None where nothing is left of it.
+
+        >>> Band(causal=True, back=9, step=100).within(50)
+        Band(causal=True, gap=0, back=0, window=None, step=1, documents=None)
+        """
+        if self.step > 1 and self.gap * self.step >= m:
+            return None
+        if self.step > 1 and self.step >= m:  # each position is a class of its own
+            return replace(self, back=0, step=1)
+        back, window = (None if x is None else min(x, FARTHEST) for x in (self.back, self.window))
+        return replace(self, back=back, window=window)
 
 
 @lru_cache(maxsize=1024)
@@ -54,8 +71,36 @@ def band_of(pattern: Pattern) -> Band | None:
     return out
 
 
-def bands_of(pattern: Pattern) -> tuple[Band, ...] | None:
-    """Disjoint bands that together make the pattern, or None.
+@lru_cache(maxsize=1024)
+def first_key(pattern: Pattern, n: int, m: int) -> int:
+    """The first of m keys that the last n queries may need: to leave out all before it changes nothing.
+
+    >>> first_key(Strided(back=3), 1, 100), first_key(Windowed(size=30), 1, 100), first_key(Full(), 1, 100)
+    (96, 90, 0)
+    """
+    back = looks_back(pattern)
+    if back is not None:
+        return max(0, m - n - back)
+    band = band_of(pattern)
+    if band is None or band.window is None or band.documents is not None:
+        return 0
+    return (m - n) // band.window * band.window
+
+
+@lru_cache(maxsize=1024)
+def looks_back(pattern: Pattern) -> int | None:
+    """How far back the pattern looks, where the distance alone decides and it is bounded; else None."""
+    kept = pattern.keys_kept()
+    if not pattern.by_distance or kept is None or kept == 0:
+        return None
+    # A complement may look ahead; everything else by distance looks back.
+    ahead = pattern.allows(torch.arange(-(1 << 12), 0), torch.tensor(0))
+    return None if bool(ahead.any()) else kept - 1
+
+
+@lru_cache(maxsize=1024)
+def bands_of(pattern: Pattern, m: int = FARTHEST) -> tuple[Band, ...] | None:
+    """Disjoint bands that together make the pattern over m keys, or None.
 
     The strided pattern of Child et al. is a band and, from two strides back on, its residue class: of n²/2
     tiles that all hold something, almost nothing is left.
@@ -63,10 +108,14 @@ def bands_of(pattern: Pattern) -> tuple[Band, ...] | None:
     >>> [band.step for band in bands_of(SparseStrided(stride=16)) or ()]
     [1, 16]
     """
+    bands: tuple[Band, ...]
     if isinstance(pattern, SparseStrided) and pattern.stride > 1:
-        return Band(causal=True, back=pattern.stride), Band(causal=True, gap=2, step=pattern.stride)
-    band = band_of(pattern)
-    return None if band is None else (band,)
+        bands = Band(causal=True, back=pattern.stride), Band(causal=True, gap=2, step=pattern.stride)
+    elif (band := band_of(pattern)) is not None:
+        bands = (band,)
+    else:
+        return None
+    return tuple(left for band in bands if (left := band.within(m)) is not None)
 
 
 def _join(band: Band, part: Pattern) -> Band | None:  # noqa: PLR0911 - one line per pattern

@@ -1,7 +1,8 @@
-"""`attend`, and `choose`, which says what it would do and why."""
+"""`attend`, and `choose`, which says what it would do and why: the one place where that is decided."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from importlib import import_module
@@ -10,13 +11,15 @@ from typing import Any, Protocol, cast
 import torch
 from torch import Tensor
 
-from regard.attention import reference
-from regard.attention.bands import band_of, bands_of
+from regard.attention import sdpa
+from regard.attention.bands import band_of, bands_of, first_key
 from regard.attention.bias import DistanceBias
-from regard.attention.problem import Problem, check
-from regard.pattern import Causal, Full, Pattern
+from regard.attention.inputs import pattern_of, problem_of
+from regard.attention.problem import CALLED, Answer, Form, Problem, Segments
+from regard.pattern import Full, Pattern
 
 SMALL = 1 << 18  # pairs below which one masked call beats any plan on a CPU
+FEW = 16  # queries that a cache serves at a time
 
 
 @dataclass(frozen=True)
@@ -34,21 +37,27 @@ class Choice:
 class Backend(Protocol):
     """What the module of a backend has."""
 
-    def refuses(self, problem: Problem) -> str | None:
-        """Why it cannot take the problem, or None."""
+    def refuses(self, form: Form) -> str | None:
+        """Why it cannot take a problem of this form, or None."""
 
-    def attend(self, problem: Problem) -> Tensor:
-        """The output of a problem that it does not refuse."""
+    def attend(self, problem: Problem) -> Answer:
+        """The answer to a problem that it does not refuse."""
 
 
 BACKENDS = {
-    "reference": "the definition; any device and dtype, weights and dropout; time and memory N·M",
+    "reference": "the definition; any device and dtype, everything that can be asked; time and memory N·M",
     "sdpa": "torch's fused kernels; patterns other than full and causal go through a dense mask",
     "folded": "windows, blocks and residue classes folded into the batch",
     "chunked": "bands by chunks of queries with their stretch of keys; CPU",
     "gathered": "the non-empty tiles of any pattern gathered per query tile; CPU",
     "triton": "our kernels over bands, windows, segments and tile lists; CUDA",
+    "short": "our kernel for short sequences, straight from the fused projection of a layer; CUDA",
+    "slots": "few queries over the slots of a cache, wherever their keys stand",
     "flex": "FlexAttention with block lists from our tiles; CUDA",
+}
+MODULES = {name: f"cpu.{name}" for name in ("folded", "chunked", "gathered")} | {
+    "triton": "triton.tiles",
+    "short": "triton.short",
 }
 
 
@@ -56,61 +65,142 @@ def attend(  # noqa: PLR0913 - the signature is the public contract
     query: Tensor,
     key: Tensor,
     value: Tensor,
-    pattern: Pattern = Full(),  # noqa: B008 - a frozen value
+    pattern: Pattern | str | Sequence[Pattern | str] = Full(),  # noqa: B008 - a frozen value
     *,
-    scale: float | None = None,
+    is_causal: bool = False,
+    scale: float | Tensor | None = None,
     bias: Tensor | DistanceBias | None = None,
+    mask: Tensor | None = None,
     segments: Tensor | None = None,
+    key_segments: Tensor | None = None,
+    cu_seqlens: Tensor | None = None,
+    offset: int | Tensor | None = None,
+    softcap: float | None = None,
+    sinks: Tensor | None = None,
     dropout: float = 0.0,
     impl: str = "auto",
     return_weights: bool = False,
+    return_lse: bool = False,
     generator: torch.Generator | None = None,
-) -> Any:  # the output, or (output, weights)
+) -> Any:  # the output, or a tuple of it and what else was asked for
     """Attention of query (B,H,N,D) over key (B,G,M,D) and value (B,G,M,E): (B,H,N,E).
 
     A pair counts where the pattern allows it and, with `segments` (B,M), both positions carry the same
-    non-negative number. The N queries are the last of the M positions. `return_weights=True` gives
-    (out, weights). `impl` names a backend, which runs or raises; "auto" chooses one.
+    non-negative number. The N queries are the last of the M positions. `impl` names a backend, which runs or
+    raises; "auto" chooses one.
 
     >>> from regard.pattern import Strided
     >>> x = torch.eye(3).view(1, 1, 3, 3)
     >>> out, weights = attend(x, x, x, Strided(back=1), scale=0.0, return_weights=True)
     >>> weights[0, 0].tolist()
     [[1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [0.0, 0.5, 0.5]]
+
+    `pattern` is a value, its text, or one of either for each of the H heads; `is_causal` joins it with
+    `Causal()`. `query`, `key` and `value` may lack the axis of heads. `mask`, boolean, and `bias`, added to
+    the scores, broadcast to (B,H,N,M). `key_segments` (B,M) hides keys below zero from every query, or from
+    those whose `segments`, then (B,N), differ. `cu_seqlens` are the starts and the end of documents packed in
+    one row. With `offset`, a number or (B,), queries stand from there on instead of at the end.
+
+    Scores are softcap·tanh(q·k·scale / softcap) + bias; `sinks` (H,) join the sum that a row is divided by.
+    `dropout` drops weights by a seed that `generator` draws, alike on every backend. `return_weights` adds
+    the weights (before dropout) to the result, `return_lse` the logarithm of each row's sum (−inf: no key).
     """
-    if not 0 <= dropout < 1:
-        raise ValueError(f"dropout must be at least 0 and below 1, got {dropout=}")
-    problem = check(query, key, value, pattern, scale, bias, segments)
-    if impl == "auto":
-        impl = _choose(problem, dropout, return_weights).impl
-    if impl == "reference":
-        out, weights = reference.attend(problem, dropout, generator)
-        return (out, weights) if return_weights else out
-    if impl not in BACKENDS:
+    if impl != "auto" and impl not in BACKENDS:
         raise ValueError(f"impl must be 'auto' or one of {', '.join(BACKENDS)}, got {impl=}")
-    if return_weights:
-        raise ValueError(f"impl={impl!r} never makes the weights; impl='reference' returns them")
-    if dropout:
-        raise ValueError(f"impl={impl!r} has no dropout on weights, got {dropout=}; impl='reference' has")
-    backend = cast(Backend, import_module(f"regard.attention.{MODULES.get(impl, impl)}"))
-    if (why := backend.refuses(problem)) is not None:
+    if not isinstance(pattern, Pattern | str):
+        from regard.attention.by_head import attend_by_head
+
+        given = {
+            "is_causal": is_causal, "scale": scale, "bias": bias, "mask": mask, "segments": segments,
+            "key_segments": key_segments, "cu_seqlens": cu_seqlens, "offset": offset, "softcap": softcap,
+            "sinks": sinks, "dropout": dropout, "impl": impl, "return_weights": return_weights,
+            "return_lse": return_lse, "generator": generator,
+        }  # fmt: skip
+        return attend_by_head(attend, query, key, value, pattern, given)
+    headless = isinstance(query, Tensor) and query.ndim == 3
+    if headless:
+        query, key, value = (
+            x.unsqueeze(1) if isinstance(x, Tensor) and x.ndim == 3 else x for x in (query, key, value)
+        )
+    problem = problem_of(
+        query, key, value, pattern_of(pattern, is_causal), scale=scale, bias=bias, mask=mask,
+        segments=segments, key_segments=key_segments, cu_seqlens=cu_seqlens, offset=offset, softcap=softcap,
+        dropout=dropout, generator=generator, lse=return_lse or sinks is not None, weights=return_weights,
+    )  # fmt: skip
+    found = run(problem, impl)
+    if sinks is not None:
+        found = _with_sinks(found, sinks, problem.form.H)
+    if headless:
+        out, lse, weights = (None if x is None else x.squeeze(1) for x in found)
+        assert out is not None
+        found = Answer(out, lse, weights)
+    if not (return_weights or return_lse):
+        return found.out
+    return (found.out, *([found.weights] if return_weights else []), *([found.lse] if return_lse else []))
+
+
+def run(problem: Problem, impl: str = "auto") -> Answer:
+    """The answer to a checked problem: what every call, layer and decoding step comes down to."""
+    if torch.compiler.is_compiling():
+        from regard.attention.operator import run_compiled
+
+        return run_compiled(problem, impl)
+    if problem.form.N < problem.form.M:
+        problem = narrowed(problem)
+    if impl == "auto":
+        return backend(chosen(problem.form).impl).attend(problem)
+    found = backend(impl)
+    if (why := found.refuses(problem.form)) is not None:
         raise ValueError(f"impl={impl!r} cannot: {why}")
-    return backend.attend(problem)
+    return found.attend(problem)
 
 
-MODULES = {name: f"cpu.{name}" for name in ("folded", "chunked", "gathered")} | {"triton": "triton.tiles"}
+@lru_cache(maxsize=32)
+def backend(impl: str) -> Backend:
+    """The module that runs it."""
+    return cast(Backend, import_module(f"regard.attention.{MODULES.get(impl, impl)}"))
+
+
+def narrowed(problem: Problem) -> Problem:
+    """The same problem without the keys in front that no query can see."""
+    form = problem.form
+    if form.empty or form.asks_beyond("slopes", "segments", "softcap", "dropout", "lse") is not None:
+        return problem
+    first = first_key(form.pattern, form.N, form.M)
+    if first == 0 or any(atom.total is not None for atom in form.pattern.atoms()):
+        return problem
+    parts = problem.segments
+    return problem.changed(
+        key=problem.key[:, :, first:],
+        value=problem.value[:, :, first:],
+        segments=None if parts is None else Segments(parts.query, parts.key[:, first:]),
+    )
+
+
+def _with_sinks(found: Answer, sinks: Tensor, H: int) -> Answer:
+    """What is left of output and weights when each row also weighs a score that has no value."""
+    if not isinstance(sinks, Tensor) or sinks.shape != (H,) or not sinks.is_floating_point():
+        got = f"{tuple(sinks.shape)} {sinks.dtype}" if isinstance(sinks, Tensor) else type(sinks).__name__
+        raise ValueError(f"sinks must be floating numbers of shape (H,) = ({H},), got {got}")
+    assert found.lse is not None
+    lse = found.lse.clamp(min=torch.finfo(found.lse.dtype).min)  # no key: finite, so that nothing is ∞ − ∞
+    sink = sinks.to(lse.dtype)[:, None]
+    share = torch.sigmoid(lse - sink)[..., None]
+    weights = None if found.weights is None else (found.weights * share).to(found.weights.dtype)
+    return Answer(
+        (found.out * share).to(found.out.dtype), torch.logaddexp(found.lse, sink.expand_as(lse)), weights
+    )
 
 
 def choose(
     query: Tensor,
     key: Tensor,
-    pattern: Pattern = Full(),  # noqa: B008 - a frozen value
+    pattern: Pattern | str = Full(),  # noqa: B008 - a frozen value
     *,
     value: Tensor | None = None,
-    bias: Tensor | DistanceBias | None = None,
-    segments: Tensor | None = None,
-    dropout: float = 0.0,
     return_weights: bool = False,
+    return_lse: bool = False,
+    **asked: Any,  # what `attend` takes, in its own names
 ) -> Choice:
     """What `attend(…, impl="auto")` would run, and why.
 
@@ -118,63 +208,98 @@ def choose(
     >>> choose(x, x, Causal())
     Choice(impl='sdpa', why="torch's fused kernel knows the causal triangle")
     """
-    problem = check(query, key, key if value is None else value, pattern, None, bias, segments)
-    return _choose(problem, dropout, return_weights)
+    lse = asked.pop("sinks", None) is not None or return_lse
+    found = pattern_of(pattern, asked.pop("is_causal", False))
+    problem = problem_of(
+        query, key, key if value is None else value, found, lse=lse, weights=return_weights, **asked
+    )
+    return chosen((narrowed(problem) if problem.form.N < problem.form.M else problem).form)
 
 
-def _choose(problem: Problem, dropout: float, return_weights: bool) -> Choice:  # noqa: PLR0911 - a list of cases
-    if return_weights:
+@lru_cache(maxsize=1 << 14)
+def chosen(form: Form) -> Choice:  # noqa: PLR0911 - a list of cases
+    """What runs a problem of this form, and why."""
+    if form.empty:
+        return (
+            Choice("sdpa", "there is nothing to compute") if sdpa.refuses(form) is None else _definition(form)
+        )
+    if "weights" in form.uses:
         return Choice("reference", "only the definition returns weights")
-    if dropout:
-        return Choice("reference", "only the definition drops weights")
-    if isinstance(problem.bias, Tensor):
-        if problem.bias.requires_grad:
-            return Choice("reference", "only the definition gives a bias its gradient")
-        return Choice("sdpa", "a bias tensor is dense already, so a dense mask costs nothing more")
-    B, H, _, N, M = problem.sizes
-    if 0 in (B, H, N, M):
-        return Choice("sdpa", "there is nothing to compute")
-    if problem.plain and problem.pattern == Full():
-        return Choice("sdpa", "torch's fused kernel knows full attention")
-    if problem.plain and problem.pattern == Causal() and N in (1, M):
-        return Choice("sdpa", "torch's fused kernel knows the causal triangle")
-    device = problem.query.device.type
-    if device == "cuda":
-        return _choose_cuda(problem)
-    if device == "cpu":
-        return _choose_cpu(problem)
-    return Choice("sdpa", f"on {device} torch's kernel with a dense mask is what runs")
+    if form.device.type == "cuda" and _runs("short", form):
+        return Choice("short", "a head fits one tile, and the projection is read as it lies")
+    if form.plain and sdpa.fused(form) and not _goes_dense(form):
+        full = form.pattern == Full()
+        return Choice(
+            "sdpa", f"torch's fused kernel knows {'full attention' if full else 'the causal triangle'}"
+        )
+    few = "slots" in form.uses or (form.N <= FEW and form.asks_beyond("mask", "bias", "offset") is None)
+    if few and _runs("slots", form):
+        return Choice("slots", "few queries over the slots of a cache, whose mask is small")
+    if "bias" in form.uses or "mask" in form.uses:
+        dense = "bias tensor" if "bias" in form.uses else "mask"
+        if sdpa.refuses(form) is None:
+            return Choice("sdpa", f"a {dense} is dense already, so a dense mask costs nothing more")
+        return _definition(form)
+    if form.device.type == "cuda":
+        return _chosen_cuda(form)
+    if form.device.type == "cpu":
+        return _chosen_cpu(form)
+    if sdpa.refuses(form) is None:
+        return Choice("sdpa", f"on {form.device.type} torch's kernel with a dense mask is what runs")
+    return _definition(form)
 
 
-def _choose_cuda(problem: Problem) -> Choice:
-    from regard.attention.cpu import folded
-    from regard.attention.triton import tiles
+def _definition(form: Form) -> Choice:
+    asked = " and ".join(CALLED.get(word, word) for word in form.uses if word != "packed")
+    return Choice("reference", f"only the definition takes {asked}")
 
-    if problem.query.dtype == torch.float64:
+
+def _runs(impl: str, form: Form) -> bool:
+    return backend(impl).refuses(form) is None
+
+
+def _goes_dense(form: Form) -> bool:
+    """Whether torch would fall to its quadratic path: of grouped heads it has no kernel in float32."""
+    return (
+        form.device.type == "cuda"
+        and form.dtype == torch.float32
+        and form.H != form.G
+        and _runs("triton", form)
+    )
+
+
+def _chosen_cuda(form: Form) -> Choice:
+    if form.dtype == torch.float64:
         return Choice("reference", "float64 is for definitions")
-    band = band_of(problem.pattern)
-    if problem.plain and folded.refuses(problem) is None and band is not None and (band.window or 0) >= 64:
+    band = band_of(form.pattern)
+    if form.plain and _runs("folded", form) and band is not None and (band.window or 0) >= 64:
         return Choice("folded", "whole windows are small full problems that torch's kernels run best")
-    refusal = tiles.refuses(problem)
-    if refusal is not None:
+    refusal = backend("triton").refuses(form)
+    if refusal is None:
+        if bands_of(form.pattern) is not None:
+            return Choice("triton", "the keys of a row follow from arithmetic")
+        return Choice("triton", "the non-empty tiles are listed and only those are computed")
+    if sdpa.refuses(form) is None:
         return Choice("sdpa", f"a dense mask, because our kernels cannot: {refusal}")
-    if bands_of(problem.pattern) is not None:
-        return Choice("triton", "the keys of a row follow from arithmetic")
-    return Choice("triton", "the non-empty tiles are listed and only those are computed")
+    return Choice("reference", f"the definition, because our kernels cannot: {refusal}")
 
 
-def _choose_cpu(problem: Problem) -> Choice:
-    from regard.attention.cpu import chunked, folded
-
-    _, _, _, N, M = problem.sizes
-    if folded.refuses(problem) is None:
+def _chosen_cpu(form: Form) -> Choice:
+    if _runs("folded", form):
         return Choice("folded", "windows and residue classes fold into the batch")
-    if N * M <= SMALL:
+    dense = sdpa.refuses(form) is None
+    if form.N * form.M <= SMALL and dense:
         return Choice("sdpa", "so few pairs that one masked call is fastest")
-    if chunked.refuses(problem) is None:
+    if _runs("chunked", form):
         return Choice("chunked", "a band needs only a stretch of keys per chunk of queries")
-    share = _share(problem.pattern, N, M)
-    if share > 0.6:
+    if not _runs("gathered", form):
+        return (
+            Choice("sdpa", "a dense mask: an offset of each row moves the tiles")
+            if dense
+            else _definition(form)
+        )
+    share = _share(form.pattern, form.N, form.M)
+    if share > 0.6 and dense:
         return Choice("sdpa", f"{share:.0%} of the tiles hold allowed pairs, so a dense mask wastes little")
     return Choice("gathered", f"only {share:.0%} of the tiles hold allowed pairs, and those are gathered")
 

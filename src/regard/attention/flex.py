@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from regard.attention.problem import Problem
+from regard.attention.problem import Answer, Form, Problem
 from regard.pattern import Documents, Pattern
+
+VARIANTS = 256  # of one kernel, by pattern and length
 
 if TYPE_CHECKING:
     from torch.nn.attention.flex_attention import BlockMask
@@ -18,26 +20,29 @@ if TYPE_CHECKING:
     from regard.pattern.base import Atom
 
 
-def refuses(problem: Problem) -> str | None:
+def refuses(form: Form) -> str | None:
     """Why FlexAttention cannot take the problem, or None."""
-    if problem.query.device.type != "cuda":
-        return f"it has no backward on a CPU, the query is on {problem.query.device}"
-    if not problem.plain:
+    if form.device.type != "cuda":
+        return f"it has no backward on a CPU, the query is on {form.device}"
+    if not form.plain:
         return "bias and segments would be compiled in; our own kernels take them as data"
-    if problem.empty:
+    if form.empty:
         return "there is nothing to compute"
     return None
 
 
-def attend(problem: Problem) -> Tensor:
+def attend(problem: Problem) -> Answer:
     """The output of the compiled FlexAttention."""
-    _, H, G, N, M = problem.sizes
-    mask = block_mask(problem.pattern, N, problem.query.device, m=M)
-    out = _compiled()(
-        problem.query, problem.key, problem.value, block_mask=mask, scale=problem.scale, enable_gqa=H != G
-    )
+    form = problem.form
+    mask = block_mask(problem.pattern, form.N, form.device, m=form.M)
+    # Past the compiler's limit of variants, FlexAttention would quietly make every score.
+    with torch._dynamo.config.patch(recompile_limit=VARIANTS, fail_on_recompile_limit_hit=True):
+        out = _compiled()(
+            problem.query, problem.key, problem.value, block_mask=mask, scale=problem.scale,
+            enable_gqa=form.H != form.G,
+        )  # fmt: skip
     assert isinstance(out, Tensor)
-    return out
+    return Answer(out)
 
 
 @cache
@@ -47,7 +52,6 @@ def _compiled() -> Callable[..., object]:
     return torch.compile(flex_attention, dynamic=False)
 
 
-@lru_cache(maxsize=64)
 def block_mask(
     pattern: Pattern, n: int, device: torch.device | str = "cpu", *, m: int | None = None, size: int = 128
 ) -> BlockMask:
@@ -57,9 +61,17 @@ def block_mask(
     >>> block_mask(Strided(back=128), 1024).sparsity()
     76.5625
     """
+    n, m = pattern.resolve(n, m)
+    where = torch.device(device)
+    if where.type == "cuda" and where.index is None:  # "cuda" is another device in another context
+        where = torch.device("cuda", torch.cuda.current_device())
+    return _block_mask(pattern, n, m, where, size)
+
+
+@lru_cache(maxsize=64)
+def _block_mask(pattern: Pattern, n: int, m: int, device: torch.device, size: int) -> BlockMask:
     from torch.nn.attention.flex_attention import BlockMask
 
-    n, m = pattern.resolve(n, m)
     tiles = pattern.tiles(n, m, size)
     full = _dense_lists(tiles.full_offsets, *tiles.full_at, tiles.shape[1], device)
     partial = _dense_lists(tiles.partial_offsets, *tiles.partial_at, tiles.shape[1], device)

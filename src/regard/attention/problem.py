@@ -1,8 +1,9 @@
-"""The arguments of one attention call, checked once before any kernel runs."""
+"""One attention call as a value: its tensors, what shapes its scores, and the form that decides who runs."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -10,76 +11,100 @@ from torch import Tensor
 from regard.attention.bias import DistanceBias
 from regard.pattern import Pattern
 
+# What a problem may use, as sentences call it.
+CALLED = {
+    "bias": "a bias tensor",
+    "slopes": "a DistanceBias",
+    "mask": "a mask",
+    "offset": "an offset",
+    "lse": "the normalisers of rows",
+}
 
-@dataclass(frozen=True)
-class Problem:
-    """Checked arguments: query (B,H,N,D), key (B,G,M,D), value (B,G,M,E), and what shapes the scores."""
+
+class Segments(NamedTuple):
+    """The documents of the queries (B,N) and of the keys (B,M); a pair needs one that is not negative."""
 
     query: Tensor
     key: Tensor
-    value: Tensor
-    pattern: Pattern
-    scale: float
-    bias: Tensor | DistanceBias | None = None
-    segments: Tensor | None = None
-
-    @property
-    def sizes(self) -> tuple[int, int, int, int, int]:
-        """B, H, G, N, M."""
-        # As numbers: under torch.jit.trace, which some counters use, a size is a tensor.
-        B, H, N, _ = map(int, self.query.shape)
-        return B, H, int(self.key.shape[1]), N, int(self.key.shape[2])
-
-    @property
-    def plain(self) -> bool:
-        """Whether the pattern alone decides: no bias, no segments."""
-        return self.bias is None and self.segments is None
-
-    @property
-    def empty(self) -> bool:
-        """Whether a query, a key or a value has no numbers at all."""
-        return 0 in (self.query.numel(), self.key.numel(), self.value.numel())
-
-    def positions(self) -> tuple[Tensor, Tensor]:
-        """Where the queries (N, 1) and the keys (1, M) stand."""
-        _, _, _, N, M = self.sizes
-        device = self.query.device
-        return torch.arange(M - N, M, device=device)[:, None], torch.arange(M, device=device)[None, :]
-
-    def allowed(self) -> Tensor:
-        """The pairs that the pattern and the segments allow: bool, broadcastable to (B, 1, N, M)."""
-        _, _, _, N, M = self.sizes
-        q, k = self.positions()
-        allowed = self.pattern.allows(q, k).expand(N, M)[None, None]
-        if self.segments is None:
-            return allowed
-        return allowed & same_segment(self.segments[:, M - N :, None], self.segments[:, None, :])[:, None]
 
 
-def same_segment(q: Tensor, k: Tensor) -> Tensor:
-    """Whether two positions lie in one segment; negative segments are padding."""
-    return (q == k) & (k >= 0)
+class Form:
+    """All of a problem but the numbers in its tensors: equal forms are one object, and run alike."""
+
+    __slots__ = (
+        "B", "D", "E", "G", "H", "M", "N", "device", "dtype", "empty", "pattern", "plain", "scale", "sizes",
+        "strides", "uses",
+    )  # fmt: skip
+
+    def __init__(
+        self, query: Tensor, key: Tensor, value: Tensor, pattern: Pattern, uses: tuple[str, ...], scale: float
+    ) -> None:
+        self.B, self.H, self.N, self.D = query.shape
+        self.G, self.M, self.E = value.shape[1:]
+        self.sizes = self.B, self.H, self.G, self.N, self.M, self.D, self.E
+        self.dtype, self.device, self.pattern, self.scale = query.dtype, query.device, pattern, scale
+        self.strides = query.stride(), key.stride(), value.stride()
+        self.uses = uses  # what else is asked for, in the words of `Problem._uses`
+        self.plain = uses in ((), ("packed",))  # the pattern alone decides
+        self.empty = 0 in self.sizes  # a query, a key or a value has no numbers at all
+
+    def asks_beyond(self, *known: str) -> str | None:
+        """What a backend that knows only so much says to the first other thing asked for, or None."""
+        word = next((word for word in self.uses if word not in (*known, "packed")), None)
+        if word == "weights":
+            return "it never makes the weights; impl='reference' returns them"
+        return None if word is None else f"it does not take {CALLED.get(word, word)}"
 
 
-def check(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    pattern: Pattern,
-    scale: float | None,
-    bias: Tensor | DistanceBias | None,
-    segments: Tensor | None,
-) -> Problem:
-    """The problem, or a ValueError that names the arguments and their values."""
+_FORMS: dict[tuple, Form] = {}
+MOST_FORMS = 1 << 14
+
+
+def form_of(
+    query: Tensor, key: Tensor, value: Tensor, pattern: Pattern, uses: tuple[str, ...], scale: float
+) -> Form:
+    """The form of these tensors, checked when it is met for the first time."""
+    if torch.compiler.is_compiling():  # sizes may be symbols
+        check_tensors(query, key, value)
+        return Form(query, key, value, pattern, uses, scale)
+    met: tuple = ()
+    found = None
+    try:
+        met = (
+            query.shape, query.stride(), query.dtype, query.device, key.shape, key.stride(), key.dtype,
+            key.device, value.shape, value.stride(), value.dtype, value.device, pattern, uses, scale,
+        )  # fmt: skip
+        found = _FORMS.get(met)
+    except (AttributeError, TypeError):  # no tensors at all, or symbols
+        met = ()
+    if found is None:
+        check_tensors(query, key, value)
+        if "offset" not in uses and "slots" not in uses:
+            N, M = query.shape[2], key.shape[2]
+            if isinstance(N, int) and isinstance(M, int):  # else checked when they are numbers
+                pattern.resolve(N, M)
+        found = Form(query, key, value, pattern, uses, scale)
+        if len(_FORMS) >= MOST_FORMS:
+            _FORMS.clear()
+        if met:
+            _FORMS[met] = found
+    return found
+
+
+def check_tensors(query: Tensor, key: Tensor, value: Tensor) -> None:
+    """Raise unless query (B,H,N,D), key (B,G,M,D) and value (B,G,M,E) fit together."""
+    for name, x in (("query", query), ("key", key), ("value", value)):
+        if not isinstance(x, Tensor):
+            raise ValueError(f"{name} must be a torch tensor, got {type(x).__name__}")
     shapes = f"query {tuple(query.shape)}, key {tuple(key.shape)}, value {tuple(value.shape)}"
     if not query.ndim == key.ndim == value.ndim == 4:
         raise ValueError(f"query, key and value must have 4 axes (batch, heads, length, width), got {shapes}")
-    (B, H, N, D), (G, M) = map(int, query.shape), map(int, key.shape[1:3])
+    (B, H, _, D), (G, M) = query.shape, key.shape[1:3]
     if key.shape[0] != B or value.shape[0] != B:
         raise ValueError(f"query, key and value must have one batch size, got {shapes}")
     if key.shape[3] != D:
         raise ValueError(f"query and key must have one width, got {shapes}")
-    if value.shape[1:3] != (G, M):
+    if value.shape[1] != G or value.shape[2] != M:
         raise ValueError(f"key and value must have the same heads and length, got {shapes}")
     if (G == 0 and H) or (G and H % G):
         raise ValueError(f"the key heads must divide the query heads, got H={H}, G={G}")
@@ -88,41 +113,106 @@ def check(
     if not query.dtype == key.dtype == value.dtype or not query.is_floating_point():
         dtypes = f"query {query.dtype}, key {key.dtype}, value {value.dtype}"
         raise ValueError(f"query, key and value must share one floating dtype, got {dtypes}")
-    tensors = {"query": query, "key": key, "value": value}
-    tensors |= {"segments": segments} if segments is not None else {}
-    tensors |= {"bias": bias} if isinstance(bias, Tensor) else {}
-    if len({tensor.device for tensor in tensors.values()}) > 1:
-        devices = ", ".join(f"{name} {tensor.device}" for name, tensor in tensors.items())
+    if not query.device == key.device == value.device:
+        devices = f"query {query.device}, key {key.device}, value {value.device}"
         raise ValueError(f"all tensors must be on one device, got {devices}")
-    if not isinstance(pattern, Pattern):
-        raise ValueError(f"pattern must be a regard.pattern value, got {repr(pattern).splitlines()[0]}")
-    pattern.resolve(N, M)
-    _check_bias(bias, (B, H, N, M))
-    if segments is not None:
-        _check_segments(segments, B, N, M)
-    return Problem(query, key, value, pattern, D**-0.5 if scale is None else scale, bias, segments)
 
 
-def _check_bias(bias: Tensor | DistanceBias | None, shape: tuple[int, int, int, int]) -> None:
-    if isinstance(bias, DistanceBias):
-        if len(bias.slopes) != shape[1]:
-            raise ValueError(
-                f"DistanceBias needs one slope per head, got {len(bias.slopes)} slopes, H={shape[1]}"
+class Answer(NamedTuple):
+    """The output (B,H,N,E), and where they were asked for the normalisers (B,H,N) and weights (B,H,N,M)."""
+
+    out: Tensor
+    lse: Tensor | None = None
+    weights: Tensor | None = None
+
+
+@dataclass(slots=True, eq=False)  # not frozen: that would make the making of it slow
+class Problem:
+    """Query (B,H,N,D), key (B,G,M,D), value (B,G,M,E), and what shapes the scores; it is never changed.
+
+    The queries are the last of the M positions, or stand from `offset` (B or 1) on. `slots` (B or 1, M) says
+    where the keys stand, −1 nowhere; without it they stand at 0 … M − 1.
+    """
+
+    query: Tensor
+    key: Tensor
+    value: Tensor
+    pattern: Pattern
+    scale: float
+    bias: Tensor | DistanceBias | None = None
+    segments: Segments | None = None
+    mask: Tensor | None = None  # bool, broadcastable to (B,H,N,M)
+    offset: Tensor | None = None
+    slots: Tensor | None = None
+    softcap: float | None = None
+    dropout: float = 0.0
+    seed: Tensor | None = None  # int64 (1,), which draws are made
+    lse: bool = False
+    weights: bool = False
+    packed: Tensor | None = None  # the projection (B,N,H+2G,D) that query, key and value are views of
+    form: Form = None  # type: ignore[assignment]  # is always set
+
+    def __post_init__(self) -> None:
+        if self.form is None:
+            self.form = form_of(self.query, self.key, self.value, self.pattern, self._uses(), self.scale)
+
+    def changed(self, **parts: object) -> Problem:
+        """The same problem but for these parts."""
+        return replace(self, form=None, **parts)  # type: ignore[arg-type]
+
+    def _uses(self) -> tuple[str, ...]:
+        out = []
+        if self.bias is not None:
+            out.append("slopes" if isinstance(self.bias, DistanceBias) else "bias")
+        if self.segments is not None:
+            out.append("segments")
+        if self.mask is not None:
+            out.append("mask")
+        if self.slots is not None:
+            out.append("slots")
+        elif self.offset is not None:
+            out.append("offset")
+        if self.softcap is not None:
+            out.append("softcap")
+        if self.dropout:
+            out.append("dropout")
+        if self.lse:
+            out.append("lse")
+        if self.weights:
+            out.append("weights")
+        if self.packed is not None:
+            out.append("packed")
+        return tuple(out)
+
+    def positions(self) -> tuple[Tensor, Tensor]:
+        """Where queries and keys stand: (N,1) and (1,M), or with a batch in front."""
+        N, M, device = self.form.N, self.form.M, self.form.device
+        start = M - N if self.offset is None else self.offset.view(-1, 1, 1)
+        q = start + torch.arange(N, device=device)[:, None]
+        return q, torch.arange(M, device=device)[None, :] if self.slots is None else self.slots[:, None, :]
+
+    def allowed(self) -> Tensor:
+        """The pairs that pattern, segments and mask allow: bool, broadcastable to (B,H,N,M)."""
+        q, k = self.positions()
+        allowed = self.pattern.allows(q, k)
+        allowed = allowed.expand(*allowed.shape[:-2], self.form.N, self.form.M)
+        if self.slots is not None:
+            allowed = allowed & (k >= 0)
+        allowed = allowed[None, None] if allowed.ndim == 2 else allowed[:, None]
+        if self.segments is not None:
+            allowed = allowed & same_segment(
+                self.segments.query[:, None, :, None], self.segments.key[:, None, None]
             )
-    elif isinstance(bias, Tensor):
-        fits = bias.ndim <= 4 and all(
-            size in (1, whole) for size, whole in zip(reversed(bias.shape), reversed(shape), strict=False)
-        )
-        if not fits or not bias.is_floating_point():
-            got = f"{tuple(bias.shape)} {bias.dtype}"
-            raise ValueError(f"bias must be floating and broadcast to (B, H, N, M) = {shape}, got {got}")
-    elif bias is not None:
-        raise ValueError(f"bias must be a tensor or a DistanceBias, got {type(bias).__name__}")
+        return allowed if self.mask is None else allowed & self.mask
+
+    def dense_bias(self) -> Tensor | None:
+        """The bias as a tensor that broadcasts to the scores, no less exact than they are."""
+        kind = torch.promote_types(self.form.dtype, torch.float32)
+        if isinstance(self.bias, DistanceBias):
+            return self.bias.dense(*self.positions(), kind)
+        return None if self.bias is None else self.bias.to(kind)
 
 
-def _check_segments(segments: Tensor, B: int, N: int, M: int) -> None:
-    if segments.shape != (B, M) or segments.is_floating_point() or segments.dtype == torch.bool:
-        got = f"{tuple(segments.shape)} {segments.dtype}"
-        raise ValueError(f"segments must be integers of shape (B, M) = {(B, M)}, got {got}")
-    if N > M:
-        raise ValueError(f"segments need at most as many queries as keys, got N={N}, M={M}")
+def same_segment(q: Tensor, k: Tensor) -> Tensor:
+    """Whether two positions lie in one segment; negative segments are padding."""
+    return (q == k) & (k >= 0)

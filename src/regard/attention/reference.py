@@ -3,33 +3,56 @@
 import torch
 from torch import Tensor
 
-from regard.attention.bias import DistanceBias
-from regard.attention.problem import Problem
+from regard.attention.drops import kept
+from regard.attention.problem import Answer, Form, Problem
 
 
-def attend(
-    problem: Problem, dropout: float = 0.0, generator: torch.Generator | None = None
-) -> tuple[Tensor, Tensor]:
-    """(out (B,H,N,E), weights (B,H,N,M) before dropout), in time and memory N·M."""
-    _, H, G, _, _ = problem.sizes
+def refuses(form: Form) -> str | None:
+    """It takes every problem."""
+    return None
+
+
+def attend(problem: Problem) -> Answer:
+    """The output, its normalisers and its weights before dropout, in time and memory N·M."""
+    B, H, G, N, M = problem.form.sizes[:5]
     heads = H // G if G else 1
-    key, value = (x.repeat_interleave(heads, dim=1) for x in (problem.key, problem.value))
-    scores = problem.query @ key.mT * problem.scale  # B H N M
-    bias = dense_bias(problem)
-    scores = scores if bias is None else scores + bias
+    kind = torch.promote_types(problem.form.dtype, torch.float32)
+    query, key = problem.query.to(kind), problem.key.to(kind).repeat_interleave(heads, dim=1)
+    scores = capped(query @ key.mT * problem.scale, problem.softcap)  # B H N M
     allowed = problem.allowed()
+    bias = problem.dense_bias()
+    if bias is not None:
+        scores = scores + bias
+        allowed = allowed & (bias > -torch.inf)
     # A row without keys keeps finite scores, so that its softmax has no NaN, and is then cleared.
-    hidden = ~allowed & allowed.any(-1, keepdim=True)
-    weights = scores.masked_fill(hidden, -torch.inf).softmax(-1).masked_fill(~allowed, 0.0)
-    kept = weights
-    if dropout > 0:
-        draws = torch.rand(weights.shape, generator=generator, device=weights.device)
-        kept = weights * (draws >= dropout) / (1 - dropout)
-    return kept.to(value.dtype) @ value, weights
+    scores = scores.masked_fill(~allowed, torch.finfo(kind).min)
+    weights = scores.softmax(-1).masked_fill(~allowed, 0.0)
+    used = weights
+    if problem.dropout:
+        used = weights * places_kept(problem) / (1 - problem.dropout)
+    value = problem.value.repeat_interleave(heads, dim=1)
+    out = used.to(value.dtype) @ value
+    lse = None
+    if problem.lse:
+        seen = allowed.any(-1).expand(B, H, N)
+        lse = (
+            scores.logsumexp(-1).masked_fill(~seen, -torch.inf)
+            if M
+            else scores.new_full((B, H, N), -torch.inf)
+        )
+    return Answer(out, lse, weights.to(problem.form.dtype))
 
 
-def dense_bias(problem: Problem) -> Tensor | None:
-    """The bias as a tensor that broadcasts to the scores."""
-    if isinstance(problem.bias, DistanceBias):
-        return problem.bias.dense(*problem.positions()).to(problem.query.dtype)
-    return None if problem.bias is None else problem.bias.to(problem.query.dtype)
+def capped(scores: Tensor, softcap: float | None) -> Tensor:
+    """Scores bent so that none exceeds the cap: cap·tanh(score / cap)."""
+    return scores if softcap is None else softcap * torch.tanh(scores / softcap)
+
+
+def places_kept(problem: Problem) -> Tensor:
+    """Which weights (B,H,N,M) dropout keeps."""
+    B, H, _, N, M = problem.form.sizes[:5]
+    assert problem.seed is not None
+    device = problem.form.device
+    head = torch.arange(B * H, device=device).view(B, H, 1, 1)
+    query, key = torch.arange(N, device=device)[:, None], torch.arange(M, device=device).flip(0)
+    return kept(problem.seed, problem.dropout, head, query, key)

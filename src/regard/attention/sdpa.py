@@ -4,39 +4,45 @@ import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
-from regard.attention.problem import Problem
-from regard.attention.reference import dense_bias
+from regard.attention.problem import Answer, Form, Problem
 from regard.pattern import Causal, Full
 
 
-def refuses(problem: Problem) -> str | None:
-    """It takes every problem."""
-    return None
+def refuses(form: Form) -> str | None:
+    """Why torch's kernels cannot take the problem, or None."""
+    return form.asks_beyond("bias", "slopes", "segments", "mask", "offset", "slots")
 
 
-def attend(problem: Problem) -> Tensor:
+def attend(problem: Problem) -> Answer:
     """The output of torch's kernel for the problem."""
-    q, k, v = problem.query, problem.key, problem.value
-    _, H, G, N, _ = problem.sizes
-    if problem.empty:
+    q, k, v, form = problem.query, problem.key, problem.value, problem.form
+    # Branches and not comparisons: under the compiler sizes may be symbols, and torch wants a bool.
+    grouped = True if form.H != form.G else False  # noqa: SIM210
+    if form.empty:
         # torch's kernels refuse or forget empty inputs; sums of nothing keep the gradient's graph.
-        return q.new_zeros(*q.shape[:3], v.shape[3]) + q[:0].sum() + k[:0].sum() + v[:0].sum()
-    if problem.plain and fused(problem):
-        causal = problem.pattern == Causal() and N > 1
+        return Answer(q.new_zeros(*q.shape[:3], v.shape[3]) + q[:0].sum() + k[:0].sum() + v[:0].sum())
+    if form.plain and fused(form):
+        causal = True if form.pattern == Causal() and form.N > 1 else False  # noqa: SIM210
         # torch hides the future before it scales: a scale that is not positive goes into q instead.
         q, scale = (q, problem.scale) if problem.scale > 0 else (q * problem.scale, 1.0)
-        return scaled_dot_product_attention(q, k, v, is_causal=causal, scale=scale, enable_gqa=H != G)
+        return Answer(
+            scaled_dot_product_attention(q, k, v, is_causal=causal, scale=scale, enable_gqa=grouped)
+        )
     allowed = problem.allowed()
+    given = problem.bias
+    bias = given if isinstance(given, Tensor) and given.dtype == form.dtype else problem.dense_bias()
+    if bias is not None:
+        allowed = allowed & (bias > -torch.inf)
     seen = allowed.any(-1, keepdim=True)
-    bias = dense_bias(problem)
-    mask = allowed | ~seen if bias is None else bias.masked_fill(~allowed & seen, -torch.inf)
-    out = scaled_dot_product_attention(q, k, v, mask, scale=problem.scale, enable_gqa=H != G)
-    return out.masked_fill(~seen, 0.0)
+    mask = allowed | ~seen
+    if bias is not None:
+        # A distance times a slope needs more than the eight bits of bfloat16: all of it in float32.
+        q, k, v = (x.to(bias.dtype) for x in (q, k, v))
+        mask = bias.masked_fill(~mask, -torch.inf).where(seen, 0.0)
+    out = scaled_dot_product_attention(q, k, v, mask, scale=problem.scale, enable_gqa=grouped)
+    return Answer(out.masked_fill(~seen, 0.0).to(form.dtype))
 
 
-def fused(problem: Problem) -> bool:
+def fused(form: Form) -> bool:
     """Whether torch needs no mask: every pair, the square triangle, or the one query that sees all."""
-    _, _, _, N, M = problem.sizes
-    if problem.pattern == Full():
-        return True
-    return problem.pattern == Causal() and N in (1, M)
+    return form.pattern == Full() or (form.pattern == Causal() and form.N in (1, form.M))

@@ -2,7 +2,8 @@
 
 Queries and keys are cut into tiles of equal height. A plan is a list of parts; in a part every tile of
 queries looks at the same number of key tiles, either consecutive ones, read in place as overlapping views,
-or listed ones, which are gathered. torch's fused CPU kernel does the arithmetic of a part in one call.
+or listed ones, which are gathered. torch's fused CPU kernel does the arithmetic of a part in one call; what
+it does not know (soft-capping, dropout, slopes that are learned) is spelt out, part by part.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from torch.autograd.function import FunctionCtx
 from torch.nn.functional import pad
 
 from regard.attention.bias import DistanceBias
-from regard.attention.problem import Problem, same_segment
+from regard.attention.drops import kept
+from regard.attention.problem import Answer, Problem, same_segment
+from regard.attention.reference import capped
 
 _flash = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
 _flash_backward = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward
@@ -31,6 +34,9 @@ class BlockPart:
     wide: int
     mask: Tensor  # additive, broadcastable to (Z, rows, R·tile, wide·tile)
     seen: Tensor | None  # rows of queries that see anything, None: all
+    places: Callable[
+        [], tuple[Tensor, Tensor]
+    ]  # positions (rows, tile) of queries, (rows, wide·tile) of keys
 
     def take(self, tiles: Tensor) -> Tensor:
         """Key tiles (Z, tiles, tile, D) as (Z, rows, wide·tile, D)."""
@@ -64,72 +70,96 @@ class BlockPlan:
     parts: Callable[[], Iterable[BlockPart]]
 
 
-def attend(problem: Problem, plan: BlockPlan) -> Tensor:
-    """The output of a planned problem."""
-    B, H, G, N, M = problem.sizes
+def attend(problem: Problem, plan: BlockPlan) -> Answer:
+    """The answer to a planned problem."""
+    B, H, G, N, M = problem.form.sizes[:5]
     q = problem.query.reshape(B * G, H // G, N, -1)
     k, v = problem.key.reshape(B * G, M, -1), problem.value.reshape(B * G, M, -1)
-    out = _Blocks.apply(q, k, v, plan, problem.scale)
-    assert isinstance(out, Tensor)
-    return out.reshape(B, H, N, -1)
+    slopes = problem.bias.slopes if isinstance(problem.bias, DistanceBias) and problem.bias.learned else None
+    out, lse = _Blocks.apply(q, k, v, slopes, plan, problem)
+    return Answer(out.reshape(B, H, N, -1), lse.reshape(B, H, N) if problem.lse else None)
 
 
 class _SavedBlocks(FunctionCtx):
     saved_tensors: tuple[Tensor, ...]
     plan: BlockPlan
-    scale: float
+    problem: Problem
 
 
 class _Blocks(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: _SavedBlocks, q: Tensor, k: Tensor, v: Tensor, plan: BlockPlan, scale: float) -> Tensor:
+    def forward(
+        ctx: _SavedBlocks,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        slopes: Tensor | None,
+        plan: BlockPlan,
+        problem: Problem,
+    ) -> tuple[Tensor, Tensor]:
         width, N, E = max(q.shape[-1], v.shape[-1]), q.shape[2], v.shape[-1]  # the kernel wants one width
         queries = _tiles(q, plan.tile, 0, -N % plan.tile, width)  # Z R n tile W
         keys, values = (_tiles(x, plan.tile, plan.before, plan.after, width) for x in (k, v))
         out = torch.zeros_like(queries)
         normalisers = []
-        for part in plan.parts():
-            o, lse = _flash(
-                _rows(queries, part.rows),
-                part.take(keys),
-                part.take(values),
-                0.0,
-                False,
-                attn_mask=part.mask,
-                scale=scale,
-            )
-            normalisers.append(lse)
-            out[:, :, part.rows] = _heads(o if part.seen is None else o * part.seen, queries)
+        # A row of no part sees nothing.
+        whole = (
+            q.new_full(queries.shape[:-1], -torch.inf, dtype=normal(q.dtype))
+            if problem.lse
+            else q.new_zeros(0)
+        )
+        with torch.no_grad():
+            for part in plan.parts():
+                rows, some = _rows(queries, part.rows), (part.take(keys), part.take(values))
+                if _fused(problem):
+                    o, lse = _flash(rows, *some, 0.0, False, attn_mask=part.mask, scale=problem.scale)
+                else:
+                    o, lse = _explicit(problem, part, rows, *some)
+                normalisers.append(lse)
+                out[:, :, part.rows] = _heads(o if part.seen is None else o * part.seen, queries)
+                if problem.lse:
+                    lse = lse if part.seen is None else lse.masked_fill(part.seen[..., 0] == 0, -torch.inf)
+                    whole[:, :, part.rows] = _heads(lse[..., None], queries)[..., 0].to(whole.dtype)
         ctx.save_for_backward(q, k, v, out, *normalisers)
-        ctx.plan, ctx.scale = plan, scale
-        return out.flatten(2, 3)[:, :, :N, :E]
+        ctx.plan, ctx.problem = plan, problem
+        ctx.set_materialize_grads(False)
+        return out.flatten(2, 3)[:, :, :N, :E], whole.flatten(2, 3)[:, :, :N] if problem.lse else whole
 
     @staticmethod
-    def backward(ctx: _SavedBlocks, *grads: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: _SavedBlocks, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
         q, k, v, out, *normalisers = ctx.saved_tensors
-        plan = ctx.plan
+        plan, problem = ctx.plan, ctx.problem
         width, N, M = out.shape[-1], q.shape[2], k.shape[1]
         queries = _tiles(q, plan.tile, 0, -N % plan.tile, width)
         keys, values = (_tiles(x, plan.tile, plan.before, plan.after, width) for x in (k, v))
-        upstream = _tiles(grads[0], plan.tile, 0, -N % plan.tile, width)
+        given = q.new_zeros(*q.shape[:3], v.shape[-1]) if grads[0] is None else grads[0]
+        upstream = _tiles(given, plan.tile, 0, -N % plan.tile, width)
+        of_lse = None if grads[1] is None else _tiles(grads[1][..., None], plan.tile, 0, -N % plan.tile, 1)
         # Many tiles add to one key, so half precision would lose the sum.
-        sums = torch.float32 if k.dtype in (torch.float16, torch.bfloat16) else k.dtype
+        sums = normal(k.dtype)
         dq, dk, dv = (
             torch.zeros_like(queries),
             torch.zeros_like(keys, dtype=sums),
             torch.zeros_like(values, dtype=sums),
         )
+        dslopes = None
         for part, lse in zip(plan.parts(), normalisers, strict=True):
-            rows = _rows(queries, part.rows)
+            rows, some = _rows(queries, part.rows), (part.take(keys), part.take(values))
             grad = _rows(upstream, part.rows)
             grad = grad if part.seen is None else grad * part.seen
-            parts = _flash_backward(
-                grad, rows, part.take(keys), part.take(values), _rows(out, part.rows), lse, 0.0, False,
-                attn_mask=part.mask, scale=ctx.scale,
-            )  # fmt: skip
+            if _fused(problem) and of_lse is None:
+                parts = _flash_backward(
+                    grad, rows, *some, _rows(out, part.rows), lse, 0.0, False,
+                    attn_mask=part.mask, scale=problem.scale,
+                )  # fmt: skip
+            else:
+                into = None if of_lse is None else _rows(of_lse, part.rows)[..., 0]
+                parts = _explicit_backward(problem, part, grad, into, rows, *some)
             dq[:, :, part.rows] = _heads(parts[0], queries)
             part.give(dk, parts[1])
             part.give(dv, parts[2])
+            if len(parts) > 3 and parts[3] is not None:
+                dslopes = parts[3] if dslopes is None else dslopes + parts[3]
         # Zeros around the keys are dropped again, keys that nobody saw get zeros.
         cropped = (0, 0, max(0, -plan.before), max(0, -plan.after))
         start = max(0, plan.before)
@@ -138,9 +168,73 @@ class _Blocks(torch.autograd.Function):
             dq.flatten(2, 3)[:, :, :N, : q.shape[-1]],
             dk[..., : k.shape[-1]].to(k.dtype),
             dv[..., : v.shape[-1]].to(v.dtype),
+            dslopes,
             None,
             None,
         )
+
+
+def normal(dtype: torch.dtype) -> torch.dtype:
+    """The type in which sums are kept."""
+    return torch.promote_types(dtype, torch.float32)
+
+
+def _fused(problem: Problem) -> bool:
+    learned = isinstance(problem.bias, DistanceBias) and problem.bias.learned
+    return problem.softcap is None and not problem.dropout and not learned
+
+
+def _explicit(
+    problem: Problem, part: BlockPart, rows: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    """(output, normalisers) of a part as plain operations; rows that see nothing are cleared later."""
+    kind = normal(rows.dtype)
+    scores = capped(rows.to(kind) @ keys.to(kind).mT * problem.scale, problem.softcap)
+    scores = scores + (part.mask if mask is None else mask)
+    weights = scores.softmax(-1)
+    if problem.dropout:
+        weights = weights * _kept(problem, part) / (1 - problem.dropout)
+    return (weights.to(values.dtype) @ values), scores.logsumexp(-1)
+
+
+def _explicit_backward(
+    problem: Problem,
+    part: BlockPart,
+    grad: Tensor,
+    of_lse: Tensor | None,
+    rows: Tensor,
+    keys: Tensor,
+    values: Tensor,
+) -> list[Tensor | None]:
+    """The gradients of a part's rows, keys, values and learned slopes: by running it again."""
+    leaves = [x.detach().requires_grad_() for x in (rows, keys, values)]
+    mask = None
+    with torch.enable_grad():
+        if isinstance(problem.bias, DistanceBias) and problem.bias.learned:
+            assert isinstance(problem.bias.slopes, Tensor)
+            leaves.append(problem.bias.slopes.detach().requires_grad_())
+            mask = masks(problem.changed(bias=DistanceBias(leaves[3])), *part.places())[0]
+        out, lse = _explicit(problem, part, leaves[0], leaves[1], leaves[2], mask)
+    if of_lse is None:
+        return list(torch.autograd.grad(out, leaves, grad))
+    if part.seen is not None:
+        of_lse = of_lse * part.seen[..., 0]
+    return list(torch.autograd.grad((out, lse), leaves, (grad, of_lse.to(lse.dtype))))
+
+
+def _kept(problem: Problem, part: BlockPart) -> Tensor:
+    """Which weights (Z, rows, R·tile, wide·tile) of a part dropout keeps."""
+    B, H, G, N, M = problem.form.sizes[:5]
+    assert problem.seed is not None
+    q, k = part.places()
+    head = torch.arange(B * H).view(B * G, 1, H // G, 1, 1)
+    return kept(
+        problem.seed,
+        problem.dropout,
+        head,
+        (q - (M - N))[None, :, None, :, None],
+        (M - 1 - k)[None, :, None, None],
+    ).flatten(2, 3)
 
 
 def _tiles(x: Tensor, tile: int, before: int, after: int, width: int) -> Tensor:
@@ -165,23 +259,25 @@ def masks(problem: Problem, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor | None
 
     Positions outside the problem (negative keys, queries past the end) see nothing.
     """
-    B, H, G, _, M = problem.sizes
+    B, H, G, N, M = problem.form.sizes[:5]
     q, k = q[:, :, None], k[:, None, :]
     inside = (k >= 0) & (q < M)
     allowed = (problem.pattern.allows(q, k) & inside)[None]  # 1 n tile keys
     if problem.segments is not None:
-        padded = pad(problem.segments, (1, 1), value=-1)  # positions −1 and M read as padding
-        q_segment, k_segment = (padded[:, x.clamp(-1, M) + 1] for x in (q, k))
+        # Positions outside read as padding.
+        of_q, of_k = (pad(x, (1, 1), value=-1) for x in problem.segments)
+        q_segment, k_segment = of_q[:, (q - (M - N)).clamp(-1, N) + 1], of_k[:, k.clamp(-1, M) + 1]
         allowed = (allowed & same_segment(q_segment, k_segment)).repeat_interleave(G, 0)
     seen = allowed.any(-1, keepdim=True)
-    kind = torch.float64 if problem.query.dtype == torch.float64 else torch.float32
+    kind = normal(problem.form.dtype)
     # A row that sees nothing keeps a mask of zeros, so that it has no NaN, and is cleared afterwards.
     mask = torch.zeros(allowed.shape, dtype=kind).masked_fill_(~allowed & seen, -torch.inf)
     heads = H // G
     if isinstance(problem.bias, DistanceBias):
-        bias = problem.bias.dense(q, k).unflatten(0, (G, heads)).transpose(1, 2)  # G n R tile keys
+        bias = problem.bias.dense(q, k, kind).transpose(0, 1)  # H n tile keys
+        bias = bias.unflatten(0, (G, heads)).transpose(1, 2)  # G n R tile keys
         mask = (mask[:, :, None] + bias.repeat(B, *[1] * 4)[: B * G]).flatten(2, 3)
     elif heads > 1:
         mask = mask.repeat(1, 1, heads, 1)
     every = bool(seen.all())
-    return mask, None if every else seen.repeat(1, 1, heads, 1).to(problem.query.dtype)
+    return mask, None if every else seen.repeat(1, 1, heads, 1).to(problem.form.dtype)

@@ -6,42 +6,43 @@ from torch.nn.functional import pad
 
 from regard.attention.bands import band_of
 from regard.attention.cpu import chunked
-from regard.attention.problem import Problem
+from regard.attention.problem import Answer, Form, Problem
 from regard.attention.sdpa import attend as attend_short
 from regard.pattern import Causal, Full, Strided
 
 
-def refuses(problem: Problem) -> str | None:
+def refuses(form: Form) -> str | None:
     """Why the problem cannot be folded, or None."""
-    band = band_of(problem.pattern)
-    _, _, _, N, M = problem.sizes
+    band = band_of(form.pattern)
     if band is None or band.documents is not None or (band.window is None and band.step == 1):
-        return f"{problem.pattern} has no windows or residue classes to fold"
+        return f"{form.pattern} has no windows or residue classes to fold"
     if band.window is not None and band.back is not None:
-        return f"{problem.pattern} is a band inside windows"
-    if N != M:
-        return f"the queries start inside a window, N={N}, M={M}"
-    if not problem.plain:
-        return "bias and segments are not cut into windows"
-    if band.step > 1 and problem.query.device.type != "cpu":
+        return f"{form.pattern} is a band inside windows"
+    if form.N != form.M:
+        return f"the queries start inside a window, N={form.N}, M={form.M}"
+    if (beyond := form.asks_beyond()) is not None:
+        return beyond
+    if band.step > 1 and form.device.type != "cpu":
         return "residue classes are folded inside the CUDA kernel"
     return None
 
 
-def attend(problem: Problem) -> Tensor:
+def attend(problem: Problem) -> Answer:
     """The output, from one call on the folded batch and one on what is left over."""
-    if problem.empty:
+    if problem.form.empty:
         return attend_short(problem)
     band = band_of(problem.pattern)
     assert band is not None
     if band.window is not None:
-        return _windows(problem, band.window, band.causal)
+        return Answer(_windows(problem, band.window, band.causal))
+    # Where each position is a class of its own, one step of more than all of them is enough.
+    step = min(band.step, problem.form.N)
     assert band.back is not None
-    return _residues(problem, band.step, band.back)
+    return Answer(_residues(problem, step, band.back))
 
 
 def _windows(problem: Problem, window: int, causal: bool) -> Tensor:
-    B, H, G, N, _ = problem.sizes
+    B, H, G, N = problem.form.sizes[:4]
     whole = N // window * window
     pattern = Causal() if causal else Full()
 
@@ -53,7 +54,7 @@ def _windows(problem: Problem, window: int, causal: bool) -> Tensor:
             )
             for x in (problem.query, problem.key, problem.value)
         )
-        out = attend_short(Problem(q, k, v, pattern, problem.scale))
+        out = attend_short(Problem(q, k, v, pattern, problem.scale)).out
         return out.reshape(B, H, hi - lo, -1)
 
     if whole == N:
@@ -64,7 +65,7 @@ def _windows(problem: Problem, window: int, causal: bool) -> Tensor:
 
 def _residues(problem: Problem, step: int, back: int) -> Tensor:
     """Every step-th position on its own is a band; positions added at the end are seen by no real query."""
-    B, H, _, N, _ = problem.sizes
+    B, H, _, N = problem.form.sizes[:4]
     tall = -(-N // step)
 
     def fold(x: Tensor) -> Tensor:
@@ -77,6 +78,6 @@ def _residues(problem: Problem, step: int, back: int) -> Tensor:
         )
 
     q, k, v = (fold(x) for x in (problem.query, problem.key, problem.value))
-    out = chunked.attend(Problem(q, k, v, Strided(back=back), problem.scale))
+    out = chunked.attend(Problem(q, k, v, Strided(back=back), problem.scale)).out
     out = out.unflatten(0, (B, step)).permute(0, 2, 3, 1, 4).reshape(B, H, tall * step, -1)
     return out[:, :, :N]

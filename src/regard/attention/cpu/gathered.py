@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import torch
 from torch import Tensor
 
-from regard.attention import sdpa
+from regard.attention import reference
 from regard.attention.cpu import blocks
 from regard.attention.cpu.blocks import BlockPart, BlockPlan
-from regard.attention.problem import Problem
+from regard.attention.problem import Answer, Form, Problem
 from regard.pattern import Pattern
 
 TILE = 64
@@ -20,13 +20,11 @@ LARGEST = 1 << 24  # numbers of a mask held at a time
 KEPT = 1 << 26  # bytes of masks kept for the next call
 
 
-def refuses(problem: Problem) -> str | None:
+def refuses(form: Form) -> str | None:
     """Why the problem cannot be gathered, or None."""
-    if problem.query.device.type != "cpu":
-        return f"it runs on a CPU, the query is on {problem.query.device}"
-    if isinstance(problem.bias, Tensor):
-        return "a bias tensor is not cut into tiles"
-    return None
+    if form.device.type != "cpu":
+        return f"it runs on a CPU, the query is on {form.device}"
+    return form.asks_beyond("slopes", "segments", "softcap", "dropout", "lse")
 
 
 @dataclass(frozen=True)
@@ -37,17 +35,15 @@ class Group:
     keys: Tensor  # (rows, wide)
 
 
-def attend(problem: Problem) -> Tensor:
+def attend(problem: Problem) -> Answer:
     """The output, in time and memory that follow the tiles that hold anything."""
-    _, _, _, N, M = problem.sizes
-    if problem.empty:
-        return sdpa.attend(problem)
-    if problem.plain:
-        heads = problem.sizes[1] // problem.sizes[2]
-        parts = _cached(problem.pattern, N, M, heads, problem.query.dtype)
-        if parts is not None:
-            return blocks.attend(problem, BlockPlan(TILE, 0, -M % TILE, lambda: parts))
-    return blocks.attend(problem, BlockPlan(TILE, 0, -M % TILE, lambda: _parts(problem)))
+    _, H, G, N, M = problem.form.sizes[:5]
+    if problem.form.empty:
+        return reference.attend(problem)
+    parts = None
+    if problem.form.asks_beyond("softcap", "dropout", "lse") is None:
+        parts = _cached(problem.pattern, N, M, H // G, problem.form.dtype)
+    return blocks.attend(problem, BlockPlan(TILE, 0, -M % TILE, lambda: parts or _parts(problem)))
 
 
 @lru_cache(maxsize=64)
@@ -86,7 +82,7 @@ def _cached(pattern: Pattern, n: int, m: int, heads: int, dtype: torch.dtype) ->
 
 
 def _parts(problem: Problem) -> Iterable[BlockPart]:
-    B, H, G, N, M = problem.sizes
+    B, H, G, N, M = problem.form.sizes[:5]
     cell = torch.arange(TILE)
     for group in groups(problem.pattern, N, M):
         each = group.keys.shape[1] * TILE * TILE * (H // G if problem.bias is None else H)
@@ -98,4 +94,8 @@ def _parts(problem: Problem) -> Iterable[BlockPart]:
             k = keys[:, :, None] * TILE + cell
             k = torch.where((keys[:, :, None] >= 0) & (k < M), k, -1).flatten(1)
             mask, seen = blocks.masks(problem, q, k)
-            yield BlockPart(rows, keys.clamp(min=0), keys.shape[1], mask, seen)
+            yield BlockPart(rows, keys.clamp(min=0), keys.shape[1], mask, seen, partial(_both, q, k))
+
+
+def _both(q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
+    return q, k

@@ -1,95 +1,101 @@
-"""Attention of short sequences straight from the fused projection, as one operation that compiles.
+"""Attention of short sequences straight from the fused projection of a layer.
 
-Of a short sequence the kernels of `attend` spend most of their time on moving: splitting the projection,
+Of a short sequence the kernels of `tiles` spend most of their time on moving: splitting the projection,
 laying heads out, adding three gradients up again. Here a head is one tile and nothing is moved.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import lru_cache
+
 import torch
 from torch import Tensor
-from torch.autograd.function import FunctionCtx
+from torch.autograd.function import FunctionCtx, once_differentiable
 
-from regard.attention.bands import Band, band_of
-from regard.attention.triton.tiles import LOG2E, interpreted
-from regard.errors import need
-from regard.pattern import Pattern
+from regard.attention.bands import band_of
+from regard.attention.problem import Answer, Form, Problem
+from regard.attention.triton.arguments import Reach, ShortKind
+from regard.attention.triton.launch import Kernel
+from regard.attention.triton.tiles import LOG2E, installed, interpreted
+from regard.pattern import Pattern, parse
 
 LONGEST, WIDEST = 128, 128  # one tile of a head must fit the registers
+FORWARD, BACKWARD = Kernel("kernels_short", "short_forward"), Kernel("kernels_short", "short_backward")
 
 
-def refuses(qkv: Tensor, pattern: Pattern) -> str | None:
-    """Why `attend_qkv` cannot take the projection (B,N,H+2G,D), or None."""
-    N, D = qkv.shape[1], qkv.shape[3]
-    if qkv.device.type != "cuda" and not interpreted():
-        return f"it runs on CUDA, got {qkv.device}"
-    if not fits(qkv):
+def refuses(form: Form) -> str | None:  # noqa: PLR0911 - a list of reasons
+    """Why the kernel cannot take the problem, or None."""
+    if "packed" not in form.uses or form.N != form.M:
+        return "it reads a fused projection, which only a layer has"
+    if not installed():
+        return "triton is not installed"
+    if form.device.type != "cuda" and not interpreted():
+        return f"it runs on CUDA, the query is on {form.device}"
+    if (beyond := form.asks_beyond()) is not None:
+        return beyond
+    if form.dtype not in (torch.bfloat16, torch.float16) or not fits(form.N, form.D) or form.empty:
         known = f"halves with 1 to {LONGEST} positions and widths up to {WIDEST}"
-        return f"it knows {known}, got {qkv.dtype}, N={N}, D={D}"
-    if band_in_one_tile(pattern) is None:
-        return f"it knows bands and windows, got {pattern}"
+        return f"it knows {known}, got {form.dtype}, N={form.N}, D={form.D}"
+    if reach_in_one_tile(form.pattern) is None:
+        return f"it knows bands and windows, got {form.pattern}"
     return None
 
 
-def fits(qkv: Tensor) -> bool:
-    """Whether a head of the projection fits one tile."""
-    half = qkv.dtype in (torch.bfloat16, torch.float16)
-    return half and 0 < qkv.shape[1] <= LONGEST and 0 < qkv.shape[3] <= WIDEST and qkv.numel() > 0
+def fits(n: int, width: int) -> bool:
+    """Whether a head fits one tile."""
+    return 0 < n <= LONGEST and 0 < width <= WIDEST
 
 
-def band_in_one_tile(pattern: Pattern) -> Band | None:
-    """The band or window that equals the pattern, where the kernels know it, or None.
+@lru_cache(maxsize=1024)
+def reach_in_one_tile(pattern: Pattern) -> tuple[Reach, dict[str, bool]] | None:
+    """The bounds of a pattern that is a band or a window, and which of them there are; else None.
 
     >>> from regard.pattern import Documents, Strided
-    >>> band_in_one_tile(Strided(back=3)).back, band_in_one_tile(Documents(lengths=(1, 2)))
+    >>> reach_in_one_tile(Strided(back=3))[0].back, reach_in_one_tile(Documents(lengths=(1, 2)))
     (3, None)
     """
     band = band_of(pattern)
-    plain = band is not None and not band.gap and band.step == 1 and band.documents is None
-    return band if plain else None
+    if band is None or band.gap or band.step > 1 or band.documents is not None:
+        return None
+    band = band.within(LONGEST)
+    assert band is not None
+    bounds = {"causal": band.causal, "back": band.back is not None, "window": band.window is not None}
+    return Reach(0, band.back or 0, band.window or 1, 0), bounds
 
 
-def attend_qkv(qkv: Tensor, heads: int, band: Band) -> Tensor:
-    """`attend` of a projection (B,N,H+2G,D), queries first, then keys and values: (B,N,H,D)."""
-    # An operation takes numbers: −1 where there is no such bound.
-    back, window = (-1 if bound is None else bound for bound in (band.back, band.window))
-    return torch.ops.regard.attend_qkv(qkv, heads, qkv.shape[3] ** -0.5, band.causal, back, window)
+def attend(problem: Problem) -> Answer:
+    """The output (B,H,N,D), a view of (B,N,H,D) as the layer's last projection wants it."""
+    assert problem.packed is not None
+    H = problem.form.H
+    if torch.compiler.is_compiling():
+        out = torch.ops.regard.attend_qkv(problem.packed, H, problem.scale, str(problem.pattern))
+    elif problem.packed.requires_grad and torch.is_grad_enabled():
+        out = _Short.apply(problem.packed, H, problem.scale, problem.pattern)
+    else:
+        out = forward(problem.packed, H, problem.scale, problem.pattern)
+    return Answer(out.transpose(1, 2))
 
 
-@torch.library.custom_op("regard::attend_qkv", mutates_args=())
-def _forward(qkv: Tensor, heads: int, scale: float, causal: bool, back: int, window: int) -> Tensor:
-    need("triton", "triton")
-    from regard.attention.triton import kernels_short
+@dataclass(frozen=True, eq=False)
+class ShortPlan:
+    """What the kernels are told for one shape and pattern."""
 
-    x = _dense_rows(qkv)
-    B, N, every, D = x.shape
-    out = torch.empty(B, N, heads, D, dtype=x.dtype, device=x.device)
-    kernels_short.short_forward[(B * heads,)](
-        x, out, scale * LOG2E, N, D, x.stride(0), x.stride(1), max(back, 0), max(window, 1),
-        **_options(N, D, heads, every, causal, back, window, backward=False),
-    )  # fmt: skip
-    return out
+    kind: ShortKind
+    reach: Reach
+    ahead: dict[str, int]
+    back: dict[str, int]
 
 
-@torch.library.custom_op("regard::attend_qkv_backward", mutates_args=())
-def _backward(
-    grad: Tensor, qkv: Tensor, heads: int, scale: float, causal: bool, back: int, window: int
-) -> Tensor:
-    from regard.attention.triton import kernels_short
-
-    x, grad = _dense_rows(qkv), grad.contiguous()
-    B, N, every, D = x.shape
-    dx = torch.empty(B, N, every, D, dtype=x.dtype, device=x.device)
-    kernels_short.short_backward[(B * ((every - heads) // 2),)](
-        x, grad, dx, scale * LOG2E, N, D, x.stride(0), x.stride(1), max(back, 0), max(window, 1), LOG2E,
-        **_options(N, D, heads, every, causal, back, window, backward=True),
-    )  # fmt: skip
-    return dx
-
-
-def _dense_rows(qkv: Tensor) -> Tensor:
-    # Heads and widths must lie together; batch and rows may be strided.
-    return qkv if qkv.stride(3) == 1 and qkv.stride(2) == qkv.shape[3] else qkv.contiguous()
+@lru_cache(maxsize=1024)
+def _plan(n: int, width: int, heads: int, every: int, pattern: Pattern) -> ShortPlan:
+    found = reach_in_one_tile(pattern)
+    assert found is not None
+    size, rest = _tile(n)
+    wide = max(16, 1 << (width - 1).bit_length())
+    kind = ShortKind(heads, (every - heads) // 2, **found[1], size=size, rest=rest, width=wide)
+    ahead = {"num_warps": 4, "num_stages": 1}
+    return ShortPlan(kind, found[0], ahead, ahead | {"num_warps": 8 if size > 64 else 4})
 
 
 def _tile(n: int) -> tuple[int, int]:
@@ -105,51 +111,91 @@ def _tile(n: int) -> tuple[int, int]:
     return whole, 0
 
 
-def _options(
-    N: int, D: int, heads: int, every: int, causal: bool, back: int, window: int, *, backward: bool
-) -> dict[str, int]:
-    size, rest = _tile(N)
-    return {
-        "H": heads,
-        "G": (every - heads) // 2,
-        "CAUSAL": causal,
-        "BACK": back >= 0,
-        "WINDOW": window >= 0,
-        "SIZE": size,
-        "REST": rest,
-        "WIDTH": max(16, 1 << (D - 1).bit_length()),
-        "num_warps": 8 if backward and size > 64 else 4,
-        "num_stages": 1,
-    }
+def forward(qkv: Tensor, heads: int, scale: float, pattern: Pattern) -> Tensor:
+    """`attend` of a projection (B,N,H+2G,D), queries first, then keys and values: (B,N,H,D)."""
+    x = _dense_rows(qkv)
+    B, N, every, D = x.shape
+    plan = _plan(N, D, heads, every, pattern)
+    out = torch.empty(B, N, heads, D, dtype=x.dtype, device=x.device)
+    strides = x.stride()[:2]
+    arguments = (x, out, scale * LOG2E, N, D, *strides, plan.reach, plan.kind)
+    FORWARD.start(B * heads, arguments, plan.ahead, (plan, x.dtype, strides), (x, out))
+    return out
 
 
-@_forward.register_fake
-def _(qkv: Tensor, heads: int, *rest: float) -> Tensor:
-    B, N, _, D = qkv.shape
-    return qkv.new_empty(B, N, heads, D)
+def backward(grad: Tensor, qkv: Tensor, heads: int, scale: float, pattern: Pattern) -> Tensor:
+    """The gradient of the projection."""
+    x, grad = _dense_rows(qkv), grad.contiguous()
+    B, N, every, D = x.shape
+    plan = _plan(N, D, heads, every, pattern)
+    dx = torch.empty(B, N, every, D, dtype=x.dtype, device=x.device)
+    strides = x.stride()[:2]
+    arguments = (x, grad, dx, scale * LOG2E, scale, N, D, *strides, plan.reach, plan.kind)
+    BACKWARD.start(B * plan.kind.G, arguments, plan.back, (plan, x.dtype, strides), (x, grad, dx))
+    return dx
 
 
-@_backward.register_fake
-def _(grad: Tensor, qkv: Tensor, *rest: float) -> Tensor:
-    return qkv.new_empty(qkv.shape)
-
-
-Inputs = tuple[Tensor, int, float, bool, int, int]
+def _dense_rows(qkv: Tensor) -> Tensor:
+    # Heads and widths must lie together; batch and rows may be strided.
+    return qkv if qkv.stride(3) == 1 and qkv.stride(2) == qkv.shape[3] else qkv.contiguous()
 
 
 class _SavedProjection(FunctionCtx):
     saved_tensors: tuple[Tensor, ...]
-    rest: tuple[float, ...]
+    rest: tuple[int, float, Pattern]
 
 
-def _remember(ctx: _SavedProjection, inputs: Inputs, output: Tensor) -> None:
+class _Short(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: _SavedProjection, qkv: Tensor, heads: int, scale: float, pattern: Pattern) -> Tensor:
+        ctx.save_for_backward(qkv)
+        ctx.rest = heads, scale, pattern
+        return forward(qkv, heads, scale, pattern)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: _SavedProjection, grad: Tensor) -> tuple[Tensor | None, ...]:
+        (qkv,), (heads, scale, pattern) = ctx.saved_tensors, ctx.rest
+        return backward(grad, qkv, heads, scale, pattern), None, None, None
+
+
+# The same for the compiler, which is told a pattern as text.
+_parse = lru_cache(maxsize=256)(parse)
+
+
+@torch.library.custom_op("regard::attend_qkv", mutates_args=())
+def _operation(qkv: Tensor, heads: int, scale: float, pattern: str) -> Tensor:
+    return forward(qkv, heads, scale, _parse(pattern))
+
+
+@torch.library.custom_op("regard::attend_qkv_backward", mutates_args=())
+def _operation_backward(grad: Tensor, qkv: Tensor, heads: int, scale: float, pattern: str) -> Tensor:
+    return backward(grad, qkv, heads, scale, _parse(pattern))
+
+
+@_operation.register_fake
+def _(qkv: Tensor, heads: int, scale: float, pattern: str) -> Tensor:
+    B, N, _, D = qkv.shape
+    return qkv.new_empty(B, N, heads, D)
+
+
+@_operation_backward.register_fake
+def _(grad: Tensor, qkv: Tensor, heads: int, scale: float, pattern: str) -> Tensor:
+    return qkv.new_empty(qkv.shape)
+
+
+class _SavedText(FunctionCtx):
+    saved_tensors: tuple[Tensor, ...]
+    rest: tuple[int, float, str]
+
+
+def _remember(ctx: _SavedText, inputs: tuple[Tensor, int, float, str], output: Tensor) -> None:
     ctx.save_for_backward(inputs[0])
     ctx.rest = inputs[1:]
 
 
-def _gradient(ctx: _SavedProjection, grad: Tensor) -> tuple[Tensor | None, ...]:
-    found = torch.ops.regard.attend_qkv_backward(grad, *ctx.saved_tensors, *ctx.rest)
-    return found, None, None, None, None, None
+def _gradient(ctx: _SavedText, grad: Tensor) -> tuple[Tensor | None, ...]:
+    return torch.ops.regard.attend_qkv_backward(grad, *ctx.saved_tensors, *ctx.rest), None, None, None
 
 
-_forward.register_autograd(_gradient, setup_context=_remember)
+_operation.register_autograd(_gradient, setup_context=_remember)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from functools import lru_cache
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
+from regard.attention.memory import KeptByBytes
 from regard.pattern import Pattern
 from regard.pattern.tiling import DENSE, alike, cells
 
 SIZES = (64, 128)
 MOST_ENTRIES = 1 << 24  # of the finer lists, before the coarser ones are taken
 MOST_MASKS = 1 << 30  # bytes
+MOST_KEPT = 1 << 30  # bytes of lists held for the next call
 LONGEST = 64  # tiles of queries that one program adds up for a tile of keys
 
 
@@ -27,9 +28,19 @@ class Lists:
     partial_columns: Tensor
     partial_masks: Tensor
 
+    def tensors(self) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+        """All of it, in order."""
+        return (
+            self.full_offsets,
+            self.full_columns,
+            self.partial_offsets,
+            self.partial_columns,
+            self.partial_masks,
+        )
+
     def to(self, device: torch.device) -> Lists:
         """The same on a device."""
-        return Lists(*(getattr(self, field.name).to(device) for field in fields(self)))
+        return Lists(*(x.to(device) for x in self.tensors()))
 
 
 @dataclass(frozen=True)
@@ -37,7 +48,7 @@ class TileLists:
     """For each tile of queries its key tiles, for each tile of keys its query tiles, and the masks.
 
     A tile of keys that many queries see is cut into pieces, so that no program works long alone. A piece is
-    (key tile, full from, to, partial from, to, slot): pieces of one key tile add up in a slot, −1 is alone.
+    (key tile, full from, to, partial from, to, sheet): those of one key tile fill a sheet each, −1 is alone.
     """
 
     size: int
@@ -45,12 +56,27 @@ class TileLists:
     by_key: Lists
     masks: Tensor  # int8 (kinds, size, size), queries by keys
     pieces: Tensor  # int32 (pieces, 6)
-    shared: Tensor  # the key tile of each slot
+    shared: Tensor  # the key tiles with several pieces
+    first_sheet: Tensor  # int32, where the sheets of each of those begin, and where the last ones end
+    sheets: int
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all of it."""
+        rest = (self.masks, self.pieces, self.shared, self.first_sheet)
+        return sum(x.nbytes for x in (*self.by_query.tensors(), *self.by_key.tensors(), *rest))
 
 
-@lru_cache(maxsize=64)
+_KEPT: KeptByBytes[TileLists] = KeptByBytes(MOST_KEPT, lambda lists: lists.nbytes)
+
+
 def tile_lists(pattern: Pattern, n: int, m: int, device: torch.device) -> TileLists:
     """The lists of the last n of m queries."""
+    return _KEPT.get((pattern, n, m, device), lambda: _made(pattern, n, m, device))
+
+
+@torch.inference_mode(False)
+def _made(pattern: Pattern, n: int, m: int, device: torch.device) -> TileLists:
     size = SIZES[0]
     if n * m > MOST_ENTRIES * size**2:
         coarse = pattern.tiles(n, m, 16 * size)  # quick, and each of its tiles holds at most 16² finer ones
@@ -75,19 +101,14 @@ def tile_lists(pattern: Pattern, n: int, m: int, device: torch.device) -> TileLi
         return Lists(*parts)
 
     by_key = lists(1, columns)
-    pieces, shared = _pieces(by_key)
-    return TileLists(
-        size,
-        lists(0, rows).to(device),
-        by_key.to(device),
-        masks.to(device),
-        pieces.to(device),
-        shared.to(device),
-    )
+    pieces, shared, first_sheet = _pieces(by_key)
+    masks, pieces, shared, first = (x.to(device) for x in (masks, pieces, shared, first_sheet))
+    by_query = lists(0, rows).to(device)
+    return TileLists(size, by_query, by_key.to(device), masks, pieces, shared, first, int(first_sheet[-1]))
 
 
-def _pieces(lists: Lists) -> tuple[Tensor, Tensor]:
-    """(pieces of at most LONGEST full and LONGEST partial tiles, the key tiles that have several)."""
+def _pieces(lists: Lists) -> tuple[Tensor, Tensor, Tensor]:
+    """(pieces of at most LONGEST full and as many partial tiles, key tiles with several, their sheets)."""
     full, partial = lists.full_offsets.long(), lists.partial_offsets.long()
     counts = (
         torch.maximum(full.diff(), partial.diff())
@@ -98,13 +119,15 @@ def _pieces(lists: Lists) -> tuple[Tensor, Tensor]:
     column = torch.repeat_interleave(torch.arange(len(counts)), counts)
     part = torch.arange(len(column)) - (counts.cumsum(0) - counts)[column]
     shared = (counts > 1).nonzero()[:, 0]
-    slot = torch.full((len(counts),), -1)
-    slot[shared] = torch.arange(len(shared))
+    alone = (counts == 1)[column]
+    sheet = torch.where(alone, -1, (~alone).cumsum(0) - 1)
+    first_sheet = torch.zeros(len(shared) + 1, dtype=torch.int32)
+    torch.cumsum(counts[shared], 0, out=first_sheet[1:])
     bounds = []
     for offsets in (full, partial):
         start = offsets[column] + part * LONGEST
         bounds += [torch.minimum(x, offsets[column + 1]) for x in (start, start + LONGEST)]
-    return torch.stack([column, *bounds, slot[column]], 1).int(), shared
+    return torch.stack([column, *bounds, sheet], 1).int(), shared.int(), first_sheet
 
 
 def _masks(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import lru_cache
-from math import log2
+from dataclasses import dataclass, field, replace
+from functools import cache, lru_cache
+from importlib.util import find_spec
+from math import e, log, log2
 
 import torch
 from torch import Tensor
@@ -12,39 +13,58 @@ from torch.autograd.function import FunctionCtx
 
 from regard.attention.bands import Band, bands_of
 from regard.attention.bias import DistanceBias
-from regard.attention.problem import Problem
+from regard.attention.drops import threshold
+from regard.attention.memory import KeptByBytes
+from regard.attention.problem import Answer, Form, Problem, Segments
+from regard.attention.triton.arguments import Kind, Marks, Numbers, Pieces, Reach, Rows, Sizes, TileList
+from regard.attention.triton.launch import Kernel
 from regard.attention.triton.tile_lists import TileLists, tile_lists
-from regard.errors import need
 from regard.pattern import Documents
 
-LOG2E = log2(2.718281828459045)
+LOG2E, LN2 = log2(e), log(2)
 SCALES = (1e-4, 1e4)
 WIDEST = 256  # head widths
+NEVER = 1e30  # the normaliser of a row without keys, as the kernels write it
+DTYPES = (torch.bfloat16, torch.float16, torch.float32)
 
 
-def refuses(problem: Problem) -> str | None:
+def refuses(form: Form) -> str | None:  # noqa: PLR0911 - a list of reasons
     """Why the kernels cannot take the problem, or None."""
-    query, value = problem.query, problem.value
-    if query.device.type != "cuda" and not interpreted():
-        return f"they run on CUDA, the query is on {query.device}"
-    if query.dtype not in (torch.bfloat16, torch.float16, torch.float32):
-        return f"they know bfloat16, float16 and float32, got {query.dtype}"
-    if max(query.shape[3], value.shape[3]) > WIDEST:
-        return f"they know widths up to {WIDEST}, got D={query.shape[3]}, E={value.shape[3]}"
-    if isinstance(problem.bias, Tensor):
+    if not installed():
+        return "triton is not installed"
+    if form.device.type != "cuda" and not interpreted():
+        return f"they run on CUDA, the query is on {form.device}"
+    if form.dtype not in DTYPES:
+        return f"they know bfloat16, float16 and float32, got {form.dtype}"
+    if max(form.D, form.E) > WIDEST:
+        return f"they know widths up to {WIDEST}, got D={form.D}, E={form.E}"
+    if "bias" in form.uses:
         return "a bias tensor is n×m; they take a DistanceBias"
-    if problem.empty:
+    if (beyond := form.asks_beyond("slopes", "segments", "offset", "softcap", "dropout", "lse")) is not None:
+        return beyond
+    if form.empty:
         return "there is nothing to compute"
+    if "offset" in form.uses:
+        bands = bands_of(form.pattern)
+        if bands is None or any(band.step > 1 or band.documents is not None for band in bands):
+            return f"an offset of each row moves the tiles of {form.pattern}"
     return None
 
 
+@cache
+def installed() -> bool:
+    """Whether there is a Triton."""
+    return find_spec("triton") is not None
+
+
+@cache
 def interpreted() -> bool:
     """Whether Triton's interpreter runs the kernels, on CPU tensors."""
-    # Triton decides when a kernel is defined; the interpreter then takes CPU tensors.
-    try:
-        from regard.attention.triton import kernels
-    except ImportError:
+    if not installed():
         return False
+    # Triton decides when a kernel is defined; the interpreter then takes CPU tensors.
+    from regard.attention.triton import kernels
+
     return type(kernels.forward).__name__ == "InterpretedFunction"
 
 
@@ -58,6 +78,11 @@ class Tiling:
     stages: int
     registers: int | None = None  # at most so many per thread
 
+    def options(self) -> dict[str, int]:
+        """The keywords of a launch."""
+        limit = {} if self.registers is None else {"maxnreg": self.registers}
+        return {"num_warps": self.warps, "num_stages": self.stages} | limit
+
 
 @dataclass(frozen=True)
 class Tilings:
@@ -68,6 +93,7 @@ class Tilings:
     key: Tiling
 
 
+@cache
 def tilings(width: int, dtype: torch.dtype) -> Tilings:
     """The tilings measured best on an H200 (see benchmarks), by the wider of the two head widths."""
     if dtype == torch.float32:  # twice the bytes
@@ -80,155 +106,344 @@ def tilings(width: int, dtype: torch.dtype) -> Tilings:
     return Tilings(Tiling(64, 64, 8, 2), Tiling(64, 32, 8, 2), Tiling(32, 64, 8, 2))
 
 
-def attend(problem: Problem) -> Tensor:
+def attend(problem: Problem) -> Answer:
     """The output of our kernels."""
-    out = _Tiles.apply(*arranged(problem))
-    assert isinstance(out, Tensor)
-    return out
+    a = arrange(problem)
+    q, k, v, slopes = a.query, a.key, a.value, a.slopes
+    if torch.is_grad_enabled() and (
+        q.requires_grad or k.requires_grad or v.requires_grad or (slopes is not None and slopes.requires_grad)
+    ):
+        out, lse = _Tiles.apply(q, k, v, slopes, a)
+    else:
+        out, lse = forward(q, k, v, a)
+    return Answer(out, natural(lse) if problem.lse else None)
 
 
-def arranged(problem: Problem) -> tuple[Tensor, Tensor, Tensor, Work, Tilings]:
-    """The arguments of `forward`: query, key and value with dense rows, the work, and how it is cut."""
-    need("triton", "triton")
-    query, key, value = (
-        x if x.stride(3) == 1 else x.contiguous() for x in (problem.query, problem.key, problem.value)
-    )
-    if not SCALES[0] <= problem.scale <= SCALES[1]:
-        # The kernels hide a score by a large negative number before they scale; any other scale goes into q.
-        query, problem = query * problem.scale, replace(problem, scale=1.0)
-    width = max(query.shape[3], value.shape[3])
-    return query, key, value, prepare(problem), tilings(width, query.dtype)
+def natural(lse: Tensor) -> Tensor:
+    """The normalisers of the kernels as natural logarithms; −∞ where a row sees nothing."""
+    return (lse * LN2).masked_fill(lse >= NEVER, -torch.inf)
 
 
-@dataclass(frozen=True)
-class Work:
-    """What the kernels need beside the tensors."""
+@dataclass(slots=True, eq=False)
+class Arranged:
+    """A problem as the kernels take it: dense rows, bands or lists, and all that lies beside."""
 
-    scale: float
-    bands: tuple[Band, ...]  # disjoint, one launch each; a single one without meaning where there are lists
-    lists: TileLists | None
-    segments: Tensor | None
-    slopes: tuple[float, ...] | None
+    query: Tensor
+    key: Tensor
+    value: Tensor
+    plan: Plan
+    lists: TileLists | None = None
+    segments: Segments | None = None
+    slopes: Tensor | None = None
+    offset: Tensor | None = None
+    seed: Tensor | None = None
 
 
-def prepare(problem: Problem) -> Work:
-    """The work of a problem: arithmetic for bands, cached lists for any other pattern."""
-    B, _, _, N, M = problem.sizes
-    device = problem.query.device
-    bands = bands_of(problem.pattern)
-    segments = problem.segments
-    if bands is not None and any(band.step > 1 for band in bands) and (N != M or segments is not None):
+def arrange(problem: Problem) -> Arranged:
+    """The problem with dense rows and a plan: arithmetic for bands, cached lists for any other pattern."""
+    form, bias = problem.form, problem.bias
+    plan = plan_of(form, problem.softcap, problem.dropout, isinstance(bias, DistanceBias) and bias.learned)
+    query, key, value = problem.query, problem.key, problem.value
+    if not plan.dense:
+        query, key, value = (x if x.stride(3) == 1 else x.contiguous() for x in (query, key, value))
+    if plan.scaled is not None:
+        query = query * plan.scaled
+    a = Arranged(query, key, value, plan)
+    if plan.listed:
+        a.lists = tile_lists(form.pattern, form.N, form.M, form.device)
+    if plan.beside:
+        segments = problem.segments
+        if plan.documents is not None:
+            numbers = _document_numbers(plan.documents, form.M, form.device).expand(form.B, form.M)
+            segments = Segments(numbers[:, form.M - form.N :], numbers)
+        if segments is not None:
+            a.segments = Segments(segments.query.contiguous(), segments.key.contiguous())
+        if isinstance(bias, DistanceBias):
+            a.slopes = bias.tensor(form.device, torch.float32)
+        if problem.offset is not None:
+            a.offset = problem.offset.expand(form.B).contiguous()
+        a.seed = problem.seed
+    return a
+
+
+_NUMBERS: KeptByBytes[Tensor] = KeptByBytes(1 << 28, lambda numbers: numbers.nbytes)
+
+
+def _document_numbers(documents: Documents, m: int, device: torch.device) -> Tensor:
+    return _NUMBERS.get((documents, m, device), lambda: documents.numbers()[:m].int().to(device))
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """How problems of one form are run: disjoint bands, one launch each, or lists. One form has one plan."""
+
+    form: Form
+    bands: tuple[Band, ...]  # a single one without meaning where there are lists
+    listed: bool
+    documents: Documents | None
+    tilings: Tilings
+    numbers: Numbers
+    threshold: int
+    capped: bool
+    learned: bool
+    dense: bool  # rows lie as the kernels read them
+    scaled: float | None  # what the query is multiplied by beforehand
+    beside: bool  # something lies beside the tensors
+    launches: dict[tuple, Launch] = field(default_factory=dict)
+
+    def launch(
+        self, index: int, part: str, a: Arranged, grad: Tensor | None = None, of_lse: bool = False
+    ) -> Launch:
+        """What the kernels of a part are told for one of the bands."""
+        cut = None if a.lists is None else (a.lists.size, len(a.lists.pieces))
+        key = (index, part, of_lse, cut, None if grad is None else grad.stride())
+        found = self.launches.get(key)
+        if found is None:
+            found = self.launches[key] = Launch.of(self, index, part, a, grad, of_lse)
+        return found
+
+
+@lru_cache(maxsize=1 << 14)
+def plan_of(form: Form, softcap: float | None, dropout: float, learned: bool) -> Plan:
+    """The plan for problems of a form."""
+    bands, documents = bands_of(form.pattern, form.M), None
+    apart = form.N != form.M or "segments" in form.uses
+    if bands is not None and apart and any(band.step > 1 for band in bands):
         bands = None  # the classes of queries and keys would not line up
     if bands is not None and bands[0].documents is not None:
-        if segments is None:
-            segments = _document_numbers(bands[0].documents, M, device).expand(B, M)
-            bands = (replace(bands[0], documents=None),)
-        else:
+        if "segments" in form.uses:
             bands = None
-    return Work(
-        scale=problem.scale * LOG2E,
+        else:
+            documents = bands[0].documents
+            bands = (replace(bands[0], documents=None),)
+    # The kernels hide a score by a large negative number before they scale; any other scale goes into q.
+    inside = SCALES[0] <= form.scale <= SCALES[1]
+    scale, cap = form.scale if inside else 1.0, 1.0 if softcap is None else softcap
+    return Plan(
+        form=form,
         bands=(Band(),) if bands is None else bands,
-        lists=tile_lists(problem.pattern, N, M, device) if bands is None else None,
-        segments=None if segments is None else segments.int().contiguous(),
-        slopes=problem.bias.slopes if isinstance(problem.bias, DistanceBias) else None,
+        listed=bands is None,
+        documents=documents,
+        tilings=tilings(max(form.D, form.E), form.dtype),
+        numbers=Numbers(scale * LOG2E, cap / scale, scale / cap, 1 / (1 - dropout)),
+        threshold=threshold(dropout),
+        capped=softcap is not None,
+        learned=learned,
+        dense=all(strides[3] == 1 for strides in form.strides),
+        scaled=None if inside else form.scale,
+        beside=documents is not None or bool({"segments", "slopes", "offset", "dropout"} & set(form.uses)),
     )
 
 
-@lru_cache(maxsize=64)
-def _document_numbers(documents: Documents, m: int, device: torch.device) -> Tensor:
-    return documents.numbers()[:m].int().to(device)
+@dataclass(frozen=True, eq=False)
+class Launch:
+    """One kernel for one band: its arguments that are no tensors, its grid and its dials."""
+
+    kind: Kind
+    sizes: Sizes
+    reach: Reach
+    numbers: Numbers
+    options: dict[str, int]
+    programs: int
+
+    @classmethod
+    def of(cls, plan: Plan, index: int, part: str, a: Arranged, grad: Tensor | None, of_lse: bool) -> Launch:
+        """The launch of one band in one part of the work: "forward", "query" or "key"."""
+        form, band, tiling = plan.form, plan.bands[index], getattr(plan.tilings, part)
+        B, H, G, N, M, D, E = form.sizes
+        size = tiling.cols if a.lists is None else a.lists.size
+        if part == "key" and a.lists is not None:
+            tiles = len(a.lists.pieces) * (size // tiling.cols)
+        else:
+            length, height = (M, tiling.cols) if part == "key" else (N, tiling.rows)
+            tiles = _ceil(_ceil(length, band.step), height)
+        width, tall = (max(16, 1 << (x - 1).bit_length()) for x in (D, E))
+        every = max(tiling.rows, tiling.cols, size)
+        apart = max(x.stride(2) for x in (a.query, a.key, a.value, *([] if grad is None else [grad])))
+        kind = Kind(
+            causal=band.causal, back=band.back is not None, window=band.window is not None,
+            segments=a.segments is not None, slopes=a.slopes is not None,
+            learned=plan.learned, listed=plan.listed, starts=a.offset is not None, capped=plan.capped,
+            dropped=plan.threshold > 0, of_lse=of_lse, stepped=band.step > 1, chained=index > 0,
+            long=max(apart, E) * band.step * every >= 1 << 31,
+            size=size, rows=tiling.rows, cols=tiling.cols, width=width, tall=tall,
+            padded=width != D or tall != E, even=band.step == 1 and N % every == 0 and M % every == 0,
+            precision="tf32x3" if form.dtype == torch.float32 else "tf32",
+        )  # fmt: skip
+        reach = Reach(band.gap, band.back or 0, band.window or 1, plan.threshold)
+        programs = B * (G if part == "key" else H) * band.step * tiles
+        sizes = Sizes(H, G, N, M, D, E, band.step, tiles)
+        return cls(kind, sizes, reach, plan.numbers, tiling.options(), programs)
+
+    def start(self, kernel: Kernel, arrays: tuple, groups: tuple, tensors: tuple[Tensor, ...]) -> None:
+        """Start the kernel; `tensors` are those that others have made, which may lie anywhere."""
+        arguments = (*arrays, *groups, self.sizes, self.reach, self.numbers, self.kind)
+        marks = groups[0]
+        if marks is None:
+            kernel.start(self.programs, arguments, self.options, self, tensors)
+        else:
+            # A launch belongs to one form, which says all but the type of labels.
+            kernel.start(
+                self.programs, arguments, self.options, (self, marks.of_query.dtype), (*tensors, *marks)
+            )
 
 
-def segment_bounds(segments: Tensor, rows: int, cols: int, n: int, by_key: bool) -> Tensor:
+def _ceil(a: int, b: int) -> int:
+    return -(-a // b)
+
+
+def _marks(a: Arranged, launch: Launch, by_key: bool) -> Marks | None:
+    if not a.plan.beside:
+        return None
+    none = a.query
+    of_query = of_key = bounds = slopes = none
+    if a.segments is not None:
+        of_query, of_key = a.segments
+        if not launch.kind.listed:
+            bounds = segment_bounds(a.segments, launch.kind.rows, launch.kind.cols, by_key)
+    if a.slopes is not None:
+        slopes = a.slopes.detach() * (LOG2E * launch.sizes.step)
+    return Marks(
+        of_query,
+        of_key,
+        bounds,
+        slopes,
+        none if a.offset is None else a.offset,
+        none if a.seed is None else a.seed,
+    )
+
+
+def segment_bounds(segments: Segments, rows: int, cols: int, by_key: bool) -> Tensor:
     """For each tile of queries the keys [lo, hi) whose segments overlap its own; int32 (B, tiles, 2).
 
     With `by_key`, for each tile of keys the query rows. All on the device, nothing waits.
     """
-    M = segments.shape[1]
-    queries, keys = _extent(segments[:, M - n :], rows), _extent(segments, cols)
-    mine, theirs, theirs_size, limit = (keys, queries, rows, n) if by_key else (queries, keys, cols, M)
-    overlap = (mine[0][:, :, None] <= theirs[1][:, None, :]) & (theirs[0][:, None, :] <= mine[1][:, :, None])
-    count = overlap.shape[2]
-    first = overlap.int().argmax(2)
-    last = count - overlap.flip(2).int().argmax(2)
-    some = overlap.any(2)
-    bounds = torch.stack([first * theirs_size, (last * theirs_size).clamp(max=limit)], 2) * some[:, :, None]
-    return bounds.int().contiguous()
+    sides = []
+    for labels, size in zip(segments, (rows, cols), strict=True):
+        B, n = labels.shape
+        tiles = _ceil(n, size)
+        least, most = labels.new_empty((B, tiles)), labels.new_empty((B, tiles))
+        key = (B, n, size, labels.dtype)
+        EXTENTS.start(B * tiles, (labels, least, most, n, tiles, size), {}, key, (labels,))
+        sides.append((least, most, size, n))
+    mine, theirs = reversed(sides) if by_key else sides
+    tiles, count = mine[0].shape[1], theirs[0].shape[1]
+    bounds = labels.new_empty((B, tiles, 2), dtype=torch.int32)
+    block = max(16, min(1024, 1 << (count - 1).bit_length()))
+    arguments = (*mine[:2], *theirs[:2], bounds, tiles, count, *theirs[2:], block)
+    BOUNDS.start(B * tiles, arguments, {}, (B, *arguments[5:], labels.dtype), (labels,))
+    return bounds
 
 
-def _extent(segments: Tensor, size: int) -> tuple[Tensor, Tensor]:
-    """The least and the largest segment of each tile, padding left out (then least > largest)."""
-    padded = torch.nn.functional.pad(segments, (0, -segments.shape[1] % size), value=-1).unflatten(
-        1, (-1, size)
-    )
-    return torch.where(padded < 0, 1 << 30, padded).amin(2), padded.amax(2)
-
-
-def forward(q: Tensor, k: Tensor, v: Tensor, work: Work, tilings: Tilings) -> tuple[Tensor, Tensor]:
-    """The output (B,H,N,E), and each row's normaliser as a logarithm (B,H,N), for the backward pass."""
-    from regard.attention.triton import kernels
-
-    (B, H, N, _), E = q.shape, v.shape[3]
-    out = torch.empty(B, H, N, E, dtype=q.dtype, device=q.device)
-    lse = torch.empty(B, H, N, dtype=torch.float32, device=q.device)
-    for i in range(len(work.bands)):
-        launch = _Launch(q, k, v, work, i, tilings.forward)
-        kernels.forward[launch.grid(B * H, launch.query_tiles)](
-            q, k, v, out, lse, *launch.extras(by_key=False), *launch.by_query(),
-            *launch.strides(q, k, v, out), *launch.numbers(launch.query_tiles), **launch.options,
-        )  # fmt: skip
+def forward(q: Tensor, k: Tensor, v: Tensor, a: Arranged) -> tuple[Tensor, Tensor]:
+    """The output (B,H,N,E), and each row's normaliser in base 2 (B,H,N), for the backward pass."""
+    B, H, _, N, _, _, E = a.plan.form.sizes
+    out, lse = q.new_empty((B, H, N, E)), q.new_empty((B, H, N), dtype=torch.float32)
+    arrays = (Rows.of(q), Rows.of(k), Rows.of(v), Rows.of(out), lse)
+    for i in range(len(a.plan.bands)):
+        launch = a.plan.launch(i, "forward", a)
+        launch.start(FORWARD, arrays, (_marks(a, launch, False), _by_query(a)), (q, k, v))
     return out, lse
 
 
 def backward(
-    grad: Tensor, q: Tensor, k: Tensor, v: Tensor, out: Tensor, lse: Tensor, work: Work, tilings: Tilings
-) -> tuple[Tensor, Tensor, Tensor]:
-    """The gradients of query, key and value."""
-    from regard.attention.triton import kernels_back
-
+    grad: Tensor,
+    of_lse: Tensor | None,
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    out: Tensor,
+    lse: Tensor,
+    a: Arranged,
+) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
+    """The gradients of query, key, value and, where they are learned, slopes."""
     grad = grad if grad.stride(3) == 1 else grad.contiguous()
-    B, H = q.shape[:2]
-    G = k.shape[1]
-    dq, dk, dv = (torch.empty(x.shape, dtype=x.dtype, device=x.device) for x in (q, k, v))
+    plan = a.plan
+    dq, dk, dv = q.new_empty(q.shape), k.new_empty(k.shape), v.new_empty(v.shape)
     delta = torch.empty_like(lse)
+    dslope = torch.empty_like(lse) if plan.learned else None
+    dlse = None if of_lse is None else of_lse.float().contiguous()
+    Q, K, V, O, DO = Rows.of(q), Rows.of(k), Rows.of(v), Rows.of(out), Rows.of(grad)  # noqa: E741
+    by_query = (Q, K, V, O, DO, dq, lse, delta, dlse, dslope)
+    by_key = (Q, K, V, DO, dk, dv, lse, delta)
     # The normaliser is that of all bands together, so each adds its part of the gradients.
-    for i in range(len(work.bands)):
-        launch = _Launch(q, k, v, work, i, tilings.query)
-        kernels_back.backward_query[launch.grid(B * H, launch.query_tiles)](
-            q, k, v, out, grad, dq, lse, delta, *launch.extras(by_key=False), *launch.by_query(),
-            *launch.strides(q, k, v, out, grad), *launch.numbers(launch.query_tiles), **launch.options,
-        )  # fmt: skip
-        launch = _Launch(q, k, v, work, i, tilings.key)
-        pieces, sheets = launch.by_key(dk, dv)
-        kernels_back.backward_key[launch.grid(B * G, launch.key_tiles)](
-            q, k, v, grad, dk, dv, lse, delta, *launch.extras(by_key=True), *pieces,
-            *launch.strides(q, k, v, grad), *launch.numbers(launch.key_tiles), **launch.options,
-        )  # fmt: skip
-        launch.gather(sheets, dk, dv)
-    return dq, dk, dv
+    for i in range(len(plan.bands)):
+        launch = plan.launch(i, "query", a, grad, of_lse is not None)
+        launch.start(QUERY, by_query, (_marks(a, launch, False), _by_query(a)), (q, k, v, out, grad))
+        launch = plan.launch(i, "key", a, grad)
+        shared = _pieces(a, dk, dv)
+        launch.start(KEY, by_key, (_marks(a, launch, True), _by_key(a), shared), (q, k, v, grad))
+        if shared is not None and shared.sheets:
+            _add_sheets(a, shared, dk, dv)
+    return dq, dk, dv, None if dslope is None else dslope.sum((0, 2))
+
+
+def _by_query(a: Arranged) -> TileList | None:
+    return None if a.lists is None else TileList(*a.lists.by_query.tensors(), a.lists.masks)
+
+
+def _by_key(a: Arranged) -> TileList | None:
+    return None if a.lists is None else TileList(*a.lists.by_key.tensors(), a.lists.masks)
+
+
+def _pieces(a: Arranged, dk: Tensor, dv: Tensor) -> Pieces | None:
+    """The pieces of the lists by key, and memory for what the pieces of one key tile add up."""
+    if a.lists is None:
+        return None
+    sheets, size = a.lists.sheets, a.lists.size
+    if not sheets:
+        return Pieces(a.lists.pieces, dk, dv, 0)
+    of_k, of_v = (
+        x.new_empty((*x.shape[:2], sheets, size, x.shape[3]), dtype=torch.float32) for x in (dk, dv)
+    )
+    return Pieces(a.lists.pieces, of_k, of_v, sheets)
+
+
+def _add_sheets(a: Arranged, shared: Pieces, dk: Tensor, dv: Tensor) -> None:
+    lists = a.lists
+    assert lists is not None
+    slots, rows = len(lists.shared), 16
+    for sheets, grad in ((shared.dk, dk), (shared.dv, dv)):
+        B, G, M, D = grad.shape
+        numbers = (lists.sheets, slots, M, D, lists.size, rows, max(16, 1 << (D - 1).bit_length()))
+        arguments = (sheets, grad, lists.shared, lists.first_sheet, *numbers)
+        programs = B * G * slots * (lists.size // rows)
+        SHEETS.start(programs, arguments, {}, (programs, grad.dtype, *numbers), (grad,))
+
+
+FORWARD = Kernel("kernels", "forward")
+QUERY, KEY = Kernel("kernels_back", "backward_query"), Kernel("kernels_back", "backward_key")
+SHEETS = Kernel("kernels_back", "add_sheets")
+EXTENTS = Kernel("kernels_segments", "segment_extents")
+BOUNDS = Kernel("kernels_segments", "segment_bounds")
 
 
 class _SavedTiles(FunctionCtx):
     saved_tensors: tuple[Tensor, ...]
-    work: Work
-    tilings: Tilings
+    arranged: Arranged
 
 
 class _Tiles(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: _SavedTiles, q: Tensor, k: Tensor, v: Tensor, work: Work, tilings: Tilings) -> Tensor:
-        out, lse = forward(q, k, v, work, tilings)
+    def forward(
+        ctx: _SavedTiles, q: Tensor, k: Tensor, v: Tensor, slopes: Tensor | None, arranged: Arranged
+    ) -> tuple[Tensor, Tensor]:
+        out, lse = forward(q, k, v, arranged)
         ctx.save_for_backward(q, k, v, out, lse)
-        ctx.work, ctx.tilings = work, tilings
-        return out
+        ctx.arranged = arranged
+        ctx.set_materialize_grads(False)
+        return out, lse
 
     @staticmethod
-    def backward(ctx: _SavedTiles, *grads: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: _SavedTiles, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
         q, k, v, out, lse = ctx.saved_tensors
-        found = backward(grads[0], q, k, v, out, lse, ctx.work, ctx.tilings)
+        grad = torch.zeros_like(out) if grads[0] is None else grads[0]
+        # What comes is the gradient of a logarithm in base 2, and zero for a row without keys.
+        of_lse = None if grads[1] is None else grads[1] * LOG2E
+        found: tuple[Tensor | None, ...] = backward(grad, of_lse, q, k, v, out, lse, ctx.arranged)
         if torch.is_grad_enabled():
-            found = tuple(_Final.apply(x, q, k, v, grads[0]) for x in found)
-        return *found, None, None
+            found = tuple(None if x is None else _Final.apply(x, q, k, v, grad) for x in found)
+        return *found, None
 
 
 class _Final(torch.autograd.Function):
@@ -241,110 +456,3 @@ class _Final(torch.autograd.Function):
     @staticmethod
     def backward(ctx: FunctionCtx, *grads: Tensor) -> tuple[Tensor | None, ...]:
         raise RuntimeError("impl='triton' has no second derivative; impl='reference' has")
-
-
-def _ceil(a: int, b: int) -> int:
-    return -(-a // b)
-
-
-class _Launch:
-    """The arguments that the three kernels share, for one band of the work."""
-
-    def __init__(self, q: Tensor, k: Tensor, v: Tensor, work: Work, index: int, tiling: Tiling) -> None:
-        (_, self.H, self.N, self.D), self.G, self.M, self.E = q.shape, k.shape[1], k.shape[2], v.shape[3]
-        self.work, self.tiling, self.none = work, tiling, q
-        self.band = band = work.bands[index]
-        size = tiling.cols if work.lists is None else work.lists.size
-        self.query_tiles = _ceil(_ceil(self.N, band.step), tiling.rows)
-        self.key_tiles = _ceil(_ceil(self.M, band.step), tiling.cols)
-        if work.lists is not None:
-            self.key_tiles = len(work.lists.pieces) * (size // tiling.cols)
-        width, value = (max(16, 1 << (x - 1).bit_length()) for x in (self.D, self.E))
-        self.options = {
-            "CAUSAL": band.causal,
-            "BACK": band.back is not None,
-            "WINDOW": band.window is not None,
-            "SEGMENTS": work.segments is not None,
-            "SLOPES": work.slopes is not None,
-            "LISTED": work.lists is not None,
-            "SIZE": size,
-            "ROWS": tiling.rows,
-            "COLS": tiling.cols,
-            "WIDTH": width,
-            "VALUE": value,
-            "PADDED": width != self.D or value != self.E,
-            "EVEN": band.step == 1
-            and all(x % max(tiling.rows, tiling.cols, size) == 0 for x in (self.N, self.M)),
-            "STEPPED": band.step > 1,
-            "CHAINED": index > 0,
-            "PRECISION": "tf32x3" if q.dtype == torch.float32 else "tf32",
-            "num_warps": tiling.warps,
-            "num_stages": tiling.stages,
-        }
-        if tiling.registers is not None:
-            self.options["maxnreg"] = tiling.registers
-
-    def grid(self, batch: int, tiles: int) -> tuple[int]:
-        """One program per tile, batch element, head and residue class."""
-        return (batch * self.band.step * tiles,)
-
-    def extras(self, by_key: bool) -> list[Tensor]:
-        """Segments, their bounds and slopes; the query stands in where there are none."""
-        work = self.work
-        segments = bounds = slopes = self.none
-        if work.segments is not None:
-            segments = work.segments
-            if work.lists is None:
-                bounds = segment_bounds(segments, self.tiling.rows, self.tiling.cols, self.N, by_key)
-        if work.slopes is not None:
-            slopes = torch.tensor(work.slopes, device=self.none.device) * (LOG2E * self.band.step)
-        return [segments, bounds, slopes]
-
-    def by_query(self) -> list[Tensor]:
-        """The lists of key tiles, where there are lists."""
-        if self.work.lists is None:
-            return [self.none] * 6
-        lists = self.work.lists.by_query
-        return [
-            lists.full_offsets, lists.full_columns, lists.partial_offsets, lists.partial_columns,
-            lists.partial_masks, self.work.lists.masks,
-        ]  # fmt: skip
-
-    def by_key(self, dk: Tensor, dv: Tensor) -> tuple[list[Tensor | int], list[Tensor]]:
-        """(the lists of query tiles, the float32 sheets in which pieces of one key tile add up)."""
-        if self.work.lists is None:
-            return [*[self.none] * 7, 0], []
-        lists, slots = self.work.lists, len(self.work.lists.shared)
-        sheets = [
-            torch.zeros(*x.shape[:2], slots, lists.size, x.shape[3], dtype=torch.float32, device=x.device)
-            for x in (dk, dv)
-        ]
-        by_key = lists.by_key
-        kernel: list[Tensor | int] = [
-            lists.pieces, by_key.full_columns, sheets[0], by_key.partial_columns, by_key.partial_masks,
-            lists.masks, sheets[1], slots,
-        ]  # fmt: skip
-        return kernel, sheets
-
-    def gather(self, sheets: list[Tensor], dk: Tensor, dv: Tensor) -> None:
-        """Move what was added up in the sheets to where it belongs."""
-        lists = self.work.lists
-        if lists is None or not len(lists.shared):
-            return
-        position = (lists.shared[:, None] * lists.size + torch.arange(lists.size, device=dk.device)).flatten()
-        inside = position < self.M
-        for sheet, grad in zip(sheets, (dk, dv), strict=True):
-            grad[:, :, position[inside]] = sheet.flatten(2, 3)[:, :, inside].to(grad.dtype)
-
-    def strides(self, *tensors: Tensor) -> list[int]:
-        """Batch, head and row strides of each."""
-        return [stride for x in tensors for stride in x.stride()[:3]]
-
-    def numbers(self, tiles: int) -> list[float]:
-        """The scalars, in the kernels' order."""
-        band = self.band
-        back, window = band.back or 0, band.window or 1
-        return [
-            self.work.scale, self.H, self.G, self.N, self.M, self.D, self.E,
-            band.gap, back, window, band.step, tiles,
-        ]  # fmt: skip

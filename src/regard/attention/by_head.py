@@ -1,0 +1,67 @@
+"""One pattern for each head: heads of equal patterns are attended together, and put back in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from regard.attention.bias import DistanceBias
+from regard.attention.inputs import check_tensors, pattern_of
+from regard.pattern import Pattern
+
+
+def attend_by_head(
+    attend: Callable[..., Any],
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    patterns: Sequence[Pattern | str],
+    given: dict[str, Any],
+) -> Any:
+    """What `attend` gives with `patterns[h]` for head h; `given` are its other arguments."""
+    check_tensors(query, key, value)
+    H, G = query.shape[1], key.shape[1]
+    if not isinstance(patterns, Sequence) or len(patterns) != H:
+        count = len(patterns) if isinstance(patterns, Sequence) else type(patterns).__name__
+        raise ValueError(
+            f"pattern must be one pattern, or a sequence of one for each of H={H} heads, got {count}"
+        )
+    heads: dict[Pattern, list[int]] = {}
+    for h, pattern in enumerate(patterns):
+        heads.setdefault(pattern_of(pattern), []).append(h)
+    parts = [
+        attend(*_of_heads(query, key, value, mine, H // G), pattern, **_given(given, mine, H))
+        for pattern, mine in heads.items()
+    ]
+    order = torch.tensor([h for mine in heads.values() for h in mine], device=query.device).argsort()
+    if isinstance(parts[0], Tensor):
+        return torch.cat(parts, 1).index_select(1, order)
+    return tuple(torch.cat(found, 1).index_select(1, order) for found in zip(*parts, strict=True))
+
+
+def _of_heads(query: Tensor, key: Tensor, value: Tensor, mine: list[int], each: int) -> list[Tensor]:
+    """The queries of some heads, and their keys: grouped where whole groups are among them, else repeated."""
+    groups = list(dict.fromkeys(h // each for h in mine))
+    whole = mine == [g * each + i for g in groups for i in range(each)]
+    keys = groups if whole else [h // each for h in mine]
+    return [query[:, mine], key[:, keys], value[:, keys]]
+
+
+def _given(given: dict[str, Any], mine: list[int], H: int) -> dict[str, Any]:
+    """The other arguments, where they differ from head to head only those of some."""
+    out = dict(given)
+    for name in ("bias", "mask"):
+        x = out[name]
+        if isinstance(x, Tensor) and x.ndim >= 3 and x.shape[-3] == H:
+            out[name] = x[..., mine, :, :]
+        elif isinstance(x, DistanceBias):
+            slopes = x.slopes
+            chosen = slopes[mine] if isinstance(slopes, Tensor) else tuple(slopes[h] for h in mine)
+            out[name] = replace(x, slopes=chosen)
+    if isinstance(out["sinks"], Tensor):
+        out["sinks"] = out["sinks"][mine]
+    return out
