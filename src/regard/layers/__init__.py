@@ -6,10 +6,13 @@ from regard.layers.cache import Cache, LayerCache
 from regard.layers.dropout import drop
 from regard.layers.feedforward import FeedForward, GatedFeedForward, Gelu, SwiGLU
 from regard.layers.initial import initialise
+from regard.layers.linear_mixer import LinearAttention
+from regard.layers.mixer import Mixer
 from regard.layers.norms import LayerNorm, RMSNorm
 from regard.layers.patches import PatchProjection
 from regard.layers.position import Alibi, Learned, Natural, Position, Rotary, Scaled, Sinusoidal
 from regard.layers.recurrent import RNN, GridRNNStack, GridScan, SequenceScan
+from regard.layers.softmax_mixer import Softmax
 from regard.layers.stack import Stack, cycle
 from regard.layers.tracing import Trace
 
@@ -28,6 +31,8 @@ __all__ = [
     "LayerCache",
     "LayerNorm",
     "Learned",
+    "LinearAttention",
+    "Mixer",
     "Natural",
     "PatchProjection",
     "Position",
@@ -38,6 +43,7 @@ __all__ = [
     "Scaled",
     "SequenceScan",
     "Sinusoidal",
+    "Softmax",
     "Stack",
     "SwiGLU",
     "Trace",

@@ -3,41 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import linear, scaled_dot_product_attention
+from torch.nn.functional import linear
 
-from regard.attention.linear.features import elu1
 from regard.layers.attention import Attention
 from regard.layers.block import TransformerBlock
-from regard.layers.cache import LayerCache
+from regard.layers.cache import Cache
 from regard.layers.feedforward import FeedForward, GatedFeedForward
-from regard.layers.linear_mixer import LinearAttention
+from regard.layers.linear_mixer import StateMemory
 from regard.layers.position import encode_at, turned, turning
-from regard.layers.slots import Layout, attend_slots, layout_of, shows_all_held
-from regard.pattern import Pattern
+from regard.layers.slots import shows_all_held
+from regard.layers.softmax_mixer import ENDLESS, PatternSlots, Places, SlotMemory
 
 if TYPE_CHECKING:
     from regard.models.gpt import GPT
 
+Memory = SlotMemory | StateMemory
 Affine = nn.Linear | nn.Embedding  # an embedding that also makes the logits has no bias
-ENDLESS = 1 << 62  # positions, more than anyone counts to
-
-
-@dataclass
-class PatternSlots:
-    """What all layers of one pattern share: where keys lie, and at each step which slots may be seen."""
-
-    pattern: Pattern
-    layout: Layout
-    segments: Tensor | None = None  # B S, where the prompts have segments
-    slot: Tensor | int = 0  # where the new key goes
-    filled: int = 0  # no slot from here on holds anything
-    allowed: Tensor | None = None  # B or 1, 1, 1, filled
-    bias: Tensor | None = None  # B or 1, H, 1, filled
 
 
 class Decoder:
@@ -68,26 +53,16 @@ class Decoder:
         rotary = self.blocks[0].attention.rotary if self.blocks else None
         base = 1.0 if rotary is None else rotary.base
         self.turning = turning(config.head_size, base, self.device)
-        self.rows = torch.arange(batch, device=self.device)
-        self.places = {
-            pattern: PatternSlots(pattern, _roomy(pattern, capacity))
-            for pattern in config.patterns
-            if not isinstance(pattern, LinearAttention)
-        }
-        if all(_endless(place) for place in self.places.values()):
+        self.places: Places = {}  # by the patterns of the layers that keep keys
+        self.past = [self._memory(block.attention, capacity) for block in self.blocks]
+        if all(place.endless for place in self.places.values()):
             self.capacity = ENDLESS
-        self.past: list[tuple[Tensor, Tensor]] = []  # keys and values, or the state
-        G, D = self.blocks[0].attention.kv_heads if self.blocks else 0, config.head_size
-        for pattern in config.patterns:
-            if isinstance(pattern, LinearAttention):
-                acc = torch.promote_types(self.dtype, torch.float32)
-                shapes: list[tuple[int, ...]] = [(batch, G, D, D), (batch, G, D)]
-                S, z = (torch.zeros(shape, dtype=acc, device=self.device) for shape in shapes)
-                self.past.append((S, z))
-            else:
-                shape = (batch, G, self.places[pattern].layout.size, D)
-                key, value = (torch.zeros(shape, dtype=self.dtype, device=self.device) for _ in range(2))
-                self.past.append((key, value))
+
+    def _memory(self, layer: Attention, capacity: int) -> Memory:
+        keys = torch.empty(
+            self.batch, layer.kv_heads, 0, layer.head_width, dtype=self.dtype, device=self.device
+        )
+        return layer.mixer.memory(layer.pattern, keys, self.places, capacity)
 
     def serves(self, model: GPT, batch: int, capacity: int) -> bool:
         """Whether it still belongs to the model's weights, has this batch size and room for the positions."""
@@ -99,7 +74,7 @@ class Decoder:
     @property
     def nbytes(self) -> int:
         """The bytes that the past takes, however long it is."""
-        return sum(x.nbytes for pair in self.past for x in pair)
+        return sum(x.nbytes for memory in self.past for x in memory.parts)
 
     def fill(self, model: GPT, prompts: Sequence[Tensor], segments: Tensor | None) -> Tensor:
         """Read the prompts, one (T,) per row, and give the logits (B,V) that follow; rows of equal length
@@ -118,24 +93,12 @@ class Decoder:
         for length in sorted(set(lengths)):
             which = [b for b in range(self.batch) if lengths[b] == length]
             rows = torch.tensor(which, device=self.device)
-            cache = model.cache(max(length, 1))
-            for layer in cache.layers:
-                if isinstance(layer, LayerCache):
-                    layer.layout = self.places[layer.pattern].layout
+            cache = Cache([memory.cache(max(length, 1)) for memory in self.past])
             part = None if segments is None else segments[rows]
             x = model.features(torch.stack([prompts[b] for b in which]), segments=part, cache=cache)
             logits.append((rows, model.logits(x[:, -1])))
-            for layer, past in zip(cache.layers, self.past, strict=True):
-                parts = (layer.key, layer.value) if isinstance(layer, LayerCache) else layer.state
-                assert parts is not None
-                for mine, found in zip(past, parts, strict=True):
-                    assert found is not None
-                    mine[rows] = found
-                if isinstance(layer, LayerCache) and segments is not None:
-                    kept = self.places[layer.pattern].segments
-                    assert kept is not None
-                    assert layer.segments is not None
-                    kept[rows] = layer.segments
+            for memory, layer in zip(self.past, cache.layers, strict=True):
+                memory.take(rows, layer)
         out = torch.empty(self.batch, self.config.vocab_size, dtype=logits[0][1].dtype, device=self.device)
         for rows, found in logits:
             out[rows] = found
@@ -152,7 +115,7 @@ class Decoder:
     def adopt(self, old: Decoder) -> None:
         """Take over the past of a decoder with less room."""
         for mine, theirs in zip(self.past, old.past, strict=True):
-            for x, was in zip(mine, theirs, strict=True):
+            for x, was in zip(mine.parts, theirs.parts, strict=True):
                 if x.shape == was.shape:
                     x.copy_(was)
                 else:
@@ -173,8 +136,8 @@ class Decoder:
         turn = self._turn()
         for place in self.places.values():
             self._look(place)
-        for block, past in zip(self.blocks, self.past, strict=True):
-            x = self._block(block, x, past, turn)
+        for block, memory in zip(self.blocks, self.past, strict=True):
+            x = self._block(block, x, memory, turn)
         return self._product(self.head, self.output_norm(x))
 
     def _product(self, layer: Affine, x: Tensor) -> Tensor:
@@ -225,60 +188,22 @@ class Decoder:
             place.bias = -self.slopes[:, None, None] * distance
 
     def _block(
-        self,
-        block: TransformerBlock,
-        x: Tensor,
-        past: tuple[Tensor, Tensor],
-        turn: tuple[Tensor, Tensor] | None,
+        self, block: TransformerBlock, x: Tensor, memory: Memory, turn: tuple[Tensor, Tensor] | None
     ) -> Tensor:
         assembly = block.assembly
-        x = assembly.join(x, lambda h: self._attend(block.attention, h, past, turn), block.attention_norm)
+        x = assembly.join(x, lambda h: self._attend(block.attention, h, memory, turn), block.attention_norm)
         return assembly.join(x, lambda h: self._feed(block.feedforward, h), block.feedforward_norm)
 
     def _attend(
-        self, attention: Attention, x: Tensor, past: tuple[Tensor, Tensor], turn: tuple[Tensor, Tensor] | None
+        self, attention: Attention, x: Tensor, memory: Memory, turn: tuple[Tensor, Tensor] | None
     ) -> Tensor:
         H, G = attention.heads, attention.kv_heads
         qkv = self._product(attention.qkv, x).view(self.batch, H + 2 * G, -1)
         qk, v = qkv[:, : H + G], qkv[:, H + G :]
         if turn is not None:
             qk = turned(qk, *turn)
-        q, k = qk[:, :H], qk[:, H:]
-        if isinstance(attention.pattern, LinearAttention):
-            out = linear_step(q, k, v, past)
-        else:
-            place = self.places[attention.pattern]
-            key, value = self._write(past, k, v, place)
-            if place.allowed is None and place.bias is None:
-                # The heads of a group are further queries of its keys.
-                out = scaled_dot_product_attention(q.reshape(self.batch, G, H // G, -1), key, value)
-            else:
-                out = attend_slots(q[:, :, None], key, value, place.allowed, place.bias)
+        out = memory.step(qk[:, :H], qk[:, H:], v)
         return self._product(attention.out, out.reshape(self.batch, -1))
-
-    def _write(self, past: tuple[Tensor, Tensor], k: Tensor, v: Tensor, place: PatternSlots) -> list[Tensor]:
-        for x, new in zip(past, (k, v), strict=True):
-            if isinstance(place.slot, int):
-                x[:, :, place.slot] = new
-            elif place.layout.table is None:
-                x[self.rows, :, place.slot] = new
-            elif place.layout.size:  # some keys are never seen again, and have no slot
-                slot = place.slot.expand(self.batch).clamp(min=0)
-                kept = (place.slot < 0).expand(self.batch)[:, None, None]
-                x[self.rows, :, slot] = torch.where(kept, x[self.rows, :, slot], new)
-        return [x[:, :, : place.filled] for x in past]
-
-
-def linear_step(q: Tensor, k: Tensor, v: Tensor, state: tuple[Tensor, Tensor]) -> Tensor:
-    """Linear attention of one token, q (B,H,D) and k, v (B,G,D); the state is written in place."""
-    S, z = state
-    B, H, D = q.shape
-    G = k.shape[1]
-    fq, fk = elu1(q).to(S.dtype).view(B, G, H // G, D), elu1(k).to(S.dtype)
-    S += fk[..., None] * v.to(S.dtype)[..., None, :]
-    z += fk
-    out = (fq @ S) / (fq @ z[..., None])  # elu + 1 is positive, and so is every denominator
-    return out.to(q.dtype).view(B, H, -1)
 
 
 def bias_of(layer: Affine) -> Tensor | None:
@@ -289,18 +214,3 @@ def bias_of(layer: Affine) -> Tensor | None:
 def pointers(model: GPT) -> tuple[int, ...]:
     """Where the weights lie: a decoder is good for as long as they stay there."""
     return tuple(weight.data_ptr() for weight in model.parameters())
-
-
-def _endless(place: PatternSlots) -> bool:
-    """Whether a longer sequence would be laid out alike: a ring, not just as many slots as a ring has."""
-    layout, longest = place.layout, _roomy(place.pattern, ENDLESS)
-    return layout.table is not None or (layout.first, layout.recent) == (longest.first, longest.recent)
-
-
-def _roomy(pattern: Pattern, capacity: int) -> Layout:
-    """The layout with a place for every key: one that is never seen again goes to a ring of one slot."""
-    layout = layout_of(pattern, capacity)
-    bounded = pattern.keys_kept() is not None
-    if layout.table is None and layout.recent == 0 and bounded and layout.first < capacity:
-        return Layout(layout.first, 1)
-    return layout

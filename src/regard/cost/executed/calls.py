@@ -32,8 +32,8 @@ from regard.cost.result import Cost
 from regard.cost.setting import Setting
 from regard.course.attention import AttentionHead, may_attend
 from regard.layers import position
-from regard.layers.attention import attend_slots
-from regard.models.decode import linear_step
+from regard.layers.linear_mixer import linear_step
+from regard.layers.slots import attend_slots
 from regard.pattern import Blocks, Causal, Full, Pattern, Strided, Windowed, parse
 from regard.recurrence import grid_rnn, linear_rnn, rnn
 from regard.recurrence.activation import activation_name
