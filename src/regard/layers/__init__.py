@@ -1,13 +1,12 @@
 """Modules with weights, and the values from which configs choose them."""
 
-from regard.layers.attention import Attention
+from regard.layers.attention import Attention, Mixer
 from regard.layers.block import Assembly, CourseBlock, PostNorm, PreNorm, TransformerBlock
 from regard.layers.cache import Cache, LayerCache
 from regard.layers.dropout import drop
 from regard.layers.feedforward import FeedForward, GatedFeedForward, Gelu, SwiGLU
 from regard.layers.initial import initialise
 from regard.layers.linear_mixer import LinearAttention
-from regard.layers.mixer import Mixer
 from regard.layers.norms import LayerNorm, RMSNorm
 from regard.layers.patches import PatchProjection
 from regard.layers.position import Alibi, Learned, Natural, Position, Rotary, Scaled, Sinusoidal

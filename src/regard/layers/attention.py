@@ -8,11 +8,13 @@ from torch.nn.functional import linear, scaled_dot_product_attention
 from regard.attention.triton import short
 from regard.layers.cache import CachedKeys, LayerPast
 from regard.layers.letters import check_size, divides, ratio
-from regard.layers.mixer import Mixer, check_mixer
+from regard.layers.linear_mixer import LinearAttention
 from regard.layers.position import Alibi, Position, Rotary
 from regard.layers.softmax_mixer import Softmax, record
 from regard.layers.tracing import Trace
 from regard.pattern import Full, Pattern
+
+Mixer = Softmax | LinearAttention
 
 
 class Attention(nn.Module):
@@ -86,6 +88,13 @@ class Attention(nn.Module):
         q, k, v = (y.unflatten(-1, (-1, self.head_width)).transpose(1, 2) for y in (q, k, v))  # B H N D
         out = scaled_dot_product_attention(q, k, v, enable_gqa=self.heads != self.kv_heads)
         return self.out(out.transpose(1, 2).flatten(2))
+
+
+def check_mixer(mixer: Mixer, pattern: Pattern, position: Position | None) -> None:
+    """Raise unless a layer can mix its tokens so, under this pattern and with this position."""
+    if not isinstance(mixer, Mixer):
+        raise ValueError(f"mixer must be Softmax() or LinearAttention(), got {mixer=}")
+    mixer.check(pattern, position)
 
 
 def check_heads(

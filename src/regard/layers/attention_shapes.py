@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from regard.layers.attention import check_heads
+from regard.layers.attention import Mixer, check_heads, check_mixer
 from regard.layers.letters import Number
-from regard.layers.mixer import Mixer, check_mixer
 from regard.layers.position import Position, Rotary
 from regard.layers.shapes import ElementwiseShape, LinearShape, Shape, TreeShape, WeightsShape, function, tree
 from regard.layers.softmax_mixer import Softmax

@@ -166,16 +166,11 @@ class StateMemory:
 
     def step(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         """What the queries (B,H,D) of the next tokens gather; their keys and values (B,G,D) are taken in."""
-        return linear_step(q, k, v, self.parts)
-
-
-def linear_step(q: Tensor, k: Tensor, v: Tensor, state: State) -> Tensor:
-    """Linear attention of one token, q (B,H,D) and k, v (B,G,D); the state is written in place."""
-    S, z = state
-    B, H, D = q.shape
-    G = k.shape[1]
-    fq, fk = elu1(q).to(S.dtype).view(B, G, H // G, D), elu1(k).to(S.dtype)
-    S += fk[..., None] * v.to(S.dtype)[..., None, :]
-    z += fk
-    out = (fq @ S) / (fq @ z[..., None])  # elu + 1 is positive, and so is every denominator
-    return out.to(q.dtype).view(B, H, -1)
+        S, z = self.parts
+        B, H, D = q.shape
+        G = k.shape[1]
+        fq, fk = elu1(q).to(S.dtype).view(B, G, H // G, D), elu1(k).to(S.dtype)
+        S += fk[..., None] * v.to(S.dtype)[..., None, :]
+        z += fk
+        out = (fq @ S) / (fq @ z[..., None])
+        return out.to(q.dtype).view(B, H, -1)

@@ -48,7 +48,8 @@ class Softmax:
             places[pattern] = PatternSlots(pattern, capacity)
         B, G, _, D = keys.shape
         S = places[pattern].layout.size
-        return SlotMemory(places[pattern], (keys.new_zeros(B, G, S, D), keys.new_zeros(B, G, S, D)))
+        rows = torch.arange(B, device=keys.device)
+        return SlotMemory(places[pattern], (keys.new_zeros(B, G, S, D), keys.new_zeros(B, G, S, D)), rows)
 
     def mix(
         self,
@@ -116,6 +117,7 @@ class SlotMemory:
 
     place: PatternSlots
     parts: tuple[Tensor, Tensor]
+    rows: Tensor  # 0 … B − 1
 
     def cache(self, capacity: int) -> LayerCache:
         """An empty cache, of which `take` can take over what it holds."""
@@ -142,12 +144,10 @@ class SlotMemory:
         return attend_slots(q[:, :, None], key, value, place.allowed, place.bias)
 
     def _write(self, x: Tensor, new: Tensor) -> None:
-        slot, layout = self.place.slot, self.place.layout
+        slot, layout, rows = self.place.slot, self.place.layout, self.rows
         if isinstance(slot, int):
             x[:, :, slot] = new
-            return
-        rows = torch.arange(len(x), device=x.device)
-        if layout.table is None:
+        elif layout.table is None:
             x[rows, :, slot] = new
         elif layout.size:  # some keys are never seen again, and have no slot
             to, lost = slot.expand(len(x)).clamp(min=0), (slot < 0).expand(len(x))[:, None, None]

@@ -9,10 +9,9 @@ import torch
 from torch import Tensor, nn
 
 from regard.errors import check_int
-from regard.layers.attention import Attention
+from regard.layers.attention import Attention, Mixer
 from regard.layers.block import Assembly, TransformerBlock
 from regard.layers.cache import Cache
-from regard.layers.mixer import Mixer
 from regard.layers.position import Position
 from regard.layers.softmax_mixer import Softmax
 from regard.layers.tracing import Trace

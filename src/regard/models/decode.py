@@ -47,22 +47,19 @@ class Decoder:
         self.token = torch.zeros(batch, dtype=torch.long, device=self.device)
         self.current = torch.zeros(batch, dtype=torch.long, device=self.device)  # segments of the new tokens
         self.together: int | None = None
-        bias = self.blocks[0].attention.bias if self.blocks else None
-        slopes = [0.0] if bias is None else list(bias.slopes)
+        first = self.blocks[0].attention if self.blocks else None
+        self.bias, self.rotary = (None, None) if first is None else (first.bias, first.rotary)
+        slopes = (0.0,) if self.bias is None else self.bias.slopes
         self.slopes = torch.tensor(slopes, dtype=torch.float32, device=self.device)
-        rotary = self.blocks[0].attention.rotary if self.blocks else None
-        base = 1.0 if rotary is None else rotary.base
+        base = 1.0 if self.rotary is None else self.rotary.base
         self.turning = turning(config.head_size, base, self.device)
         self.places: Places = {}  # by the patterns of the layers that keep keys
-        self.past = [self._memory(block.attention, capacity) for block in self.blocks]
+        self.past: list[Memory] = []
+        for layer in (block.attention for block in self.blocks):
+            keys = weight.new_empty(batch, layer.kv_heads, 0, layer.head_width)
+            self.past.append(layer.mixer.memory(layer.pattern, keys, self.places, capacity))
         if all(place.endless for place in self.places.values()):
             self.capacity = ENDLESS
-
-    def _memory(self, layer: Attention, capacity: int) -> Memory:
-        keys = torch.empty(
-            self.batch, layer.kv_heads, 0, layer.head_width, dtype=self.dtype, device=self.device
-        )
-        return layer.mixer.memory(layer.pattern, keys, self.places, capacity)
 
     def serves(self, model: GPT, batch: int, capacity: int) -> bool:
         """Whether it still belongs to the model's weights, has this batch size and room for the positions."""
@@ -79,29 +76,26 @@ class Decoder:
     def fill(self, model: GPT, prompts: Sequence[Tensor], segments: Tensor | None) -> Tensor:
         """Read the prompts, one (T,) per row, and give the logits (B,V) that follow; rows of equal length
         are read together."""
-        logits: list[tuple[Tensor, Tensor]] = []
         lengths = [len(prompt) for prompt in prompts]
         self.together = lengths[0] - 1 if len(set(lengths)) == 1 else None
         self.at.copy_(torch.tensor(lengths) - 1)
         if segments is not None:
             self.current.copy_(segments[:, -1])
-            for place in self.places.values():
-                self._segments_of(place)
-        else:
-            for place in self.places.values():
-                place.segments = None
+        for place in self.places.values():
+            place.segments = None if segments is None else self._segments_of(place)
+        out: Tensor | None = None
         for length in sorted(set(lengths)):
             which = [b for b in range(self.batch) if lengths[b] == length]
             rows = torch.tensor(which, device=self.device)
             cache = Cache([memory.cache(max(length, 1)) for memory in self.past])
             part = None if segments is None else segments[rows]
             x = model.features(torch.stack([prompts[b] for b in which]), segments=part, cache=cache)
-            logits.append((rows, model.logits(x[:, -1])))
+            found = model.logits(x[:, -1])
+            out = found.new_empty(self.batch, found.shape[1]) if out is None else out
+            out[rows] = found
             for memory, layer in zip(self.past, cache.layers, strict=True):
                 memory.take(rows, layer)
-        out = torch.empty(self.batch, self.config.vocab_size, dtype=logits[0][1].dtype, device=self.device)
-        for rows, found in logits:
-            out[rows] = found
+        assert out is not None
         return out
 
     @torch.inference_mode(False)
@@ -148,44 +142,35 @@ class Decoder:
         return out
 
     def _turn(self) -> tuple[Tensor, Tensor] | None:
-        rotary = self.blocks[0].attention.rotary if self.blocks else None
-        if rotary is None:
+        if self.rotary is None:
             return None
         angles = self.at[:, None, None] * self.turning  # B 1 D/2
         return angles.cos().to(self.dtype), angles.sin().to(self.dtype)
 
     def _look(self, place: PatternSlots) -> None:
         """Where this step's key goes, and which slots its query may see."""
-        layout, pattern = place.layout, place.pattern
-        at, shown = self.at, shows_all_held(pattern) and place.segments is None
-        if self.together is not None:
-            at = at[:1]
-            place.filled = min(layout.size, self.together + 1) if layout.table is None else layout.size
-        else:
-            place.filled = layout.size
+        layout, pattern, together = place.layout, place.pattern, self.together
+        at, shown = self.at if together is None else self.at[:1], shows_all_held(pattern)
+        masked = not shown or together is None or place.segments is not None
+        place.allowed, place.bias, place.filled = None, None, layout.size
         if layout.table is None:
-            place.slot = layout.slot(self.at) if self.together is None else layout.slot(self.together)
-        held = None
-        bias = self.blocks[0].attention.bias
-        if not (shown and self.together is not None) or bias is not None or layout.table is not None:
-            held = layout.held(at)[:, : place.filled]  # B S, or 1 S
-        if held is not None and layout.table is not None:
+            place.slot = layout.slot(self.at) if together is None else layout.slot(together)
+            place.filled = layout.size if together is None else min(layout.size, together + 1)
+        if not masked and self.bias is None:
+            return
+        held = layout.held(at)[:, : place.filled]  # B S, or 1 S
+        if layout.table is not None:
             new = held == at[:, None]
             place.slot = torch.where(new.any(1), new.int().argmax(1), -1)
-        place.allowed = None
-        if held is not None and not (shown and self.together is not None):
-            allowed = held >= 0
-            allowed = allowed if shows_all_held(pattern) else allowed & pattern.allows(at[:, None], held)
+        if masked:
+            allowed = held >= 0 if shown else (held >= 0) & pattern.allows(at[:, None], held)
             if place.segments is not None:
                 seen = place.segments[:, : place.filled]
                 seen.copy_(torch.where(held == at[:, None], self.current[:, None], seen))
                 allowed = allowed & (seen == self.current[:, None])
             place.allowed = allowed[:, None, None]
-        place.bias = None
-        if bias is not None:
-            assert held is not None
-            distance = (at[:, None] - held).abs()[:, None, None]  # B 1 1 S
-            place.bias = -self.slopes[:, None, None] * distance
+        if self.bias is not None:
+            place.bias = -self.slopes[:, None, None] * (at[:, None] - held).abs()[:, None, None]  # B H 1 S
 
     def _block(
         self, block: TransformerBlock, x: Tensor, memory: Memory, turn: tuple[Tensor, Tensor] | None

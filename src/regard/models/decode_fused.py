@@ -137,7 +137,7 @@ class FusedDecoder(Decoder):
             self.turning, self.config.width, self.head_width // 2, BLOCK=_power(self.config.width),
             HALF=_power(max(1, self.head_width // 2)), LEARNED=learned,
             WAVES=isinstance(position, Sinusoidal), COUNTS=isinstance(position, Natural | Scaled),
-            ROTARY=self.blocks[0].attention.rotary is not None, **self.early,
+            ROTARY=self.rotary is not None, **self.early,
         )  # fmt: skip
 
     def _project(
@@ -172,15 +172,14 @@ class FusedDecoder(Decoder):
 
         assert isinstance(past, SlotMemory)
         place, pattern = past.place, past.place.pattern
-        layout, attention = place.layout, self.blocks[0].attention
-        splits = self.splits[pattern]
+        layout, splits = place.layout, self.splits[pattern]
         attend_kernel[(self.batch * self.groups, splits)](
             self.qkv, *past.parts, self.at, self.masks[pattern], self.slopes, self.cos, self.sin, self.mixed,
             self.part, self.part_ml, self.done, layout.size, layout.first,
             max(1, layout.recent),  # with no ring nothing goes round it
             self.head_width**-0.5, H=self.heads, G=self.groups, D=self.head_width, WIDE=self.wide,
-            EACH=self.each, SLOTS=self.slots, SPLITS=splits, ROTARY=attention.rotary is not None,
-            SLOPES=attention.bias is not None,
+            EACH=self.each, SLOTS=self.slots, SPLITS=splits, ROTARY=self.rotary is not None,
+            SLOPES=self.bias is not None,
             MASKED=not shows_all_held(pattern) or place.segments is not None, num_warps=4, **self.early,
         )  # fmt: skip
 

@@ -12,11 +12,10 @@ import torch
 from torch import Tensor, nn
 
 from regard.layers import Assembly, Cache, Mixer, Position, Softmax, Stack, Trace, cycle, drop, initialise
-from regard.layers.attention import check_heads
+from regard.layers.attention import check_heads, check_mixer
 from regard.layers.attention_shapes import AttentionShape
 from regard.layers.block import check_dropout
 from regard.layers.letters import check_size, is_letter, ratio
-from regard.layers.mixer import check_mixer
 from regard.layers.shapes import NormShape, Shape, TreeShape
 from regard.layers.stack import one_or_more
 from regard.pattern import Pattern
