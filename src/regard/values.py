@@ -4,6 +4,7 @@ Configs, model files and recipes are all written so. What may stand in a file is
 so that nothing in it is ever executed.
 """
 
+import ast
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any, TypeVar
@@ -69,6 +70,24 @@ def build(kind: type[Value], data: Mapping[str, object], kinds: Kinds) -> Value:
         return kind(**{name: from_data(one, kinds) for name, one in data.items()})
     except TypeError as error:
         raise ValueError(f"{kind.__name__} cannot be made from {data!r}: {error}") from error
+
+
+def read_part(text: str, kinds: Kinds) -> object:
+    """A part from its name and fields as Python writes them, brackets or not; a ValueError for anything else.
+
+    >>> from regard.pattern import Strided
+    >>> read_part("Strided(back=3)", {"Strided": Strided})
+    Strided(back=3)
+    """
+    try:
+        call = ast.parse(text if text.endswith(")") else f"{text}()", mode="eval").body
+    except SyntaxError as error:
+        raise ValueError(f"a part is a name with fields, got {text!r}") from error
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.func.id not in kinds:
+        raise ValueError(f"a part must be one of {_listed(kinds)}, got {text!r}")
+    values = [ast.literal_eval(argument) for argument in call.args]
+    named = {word.arg: ast.literal_eval(word.value) for word in call.keywords if word.arg is not None}
+    return kinds[call.func.id](*values, **named)
 
 
 def _listed(kinds: Kinds) -> str:

@@ -30,3 +30,24 @@ def test_the_kernels_need_a_gpu() -> None:
     wide = torch.ones(1, 1, 4, 130)
     with pytest.raises(ValueError, match=r"at most 64 in torch.float32, got 130 and 130"):
         linear_attend(wide, wide, wide, causal=True, impl="triton")
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize("segmented", [False, True])
+def test_a_gpu_gives_the_same_bits_again(segmented: bool) -> None:
+    """No program adds to what another writes, forward or backward."""
+    torch.manual_seed(0)
+    q, k, v = (torch.randn(2, heads, 3000, 64, device="cuda", dtype=torch.bfloat16) for heads in (8, 2, 2))
+    segments = torch.arange(3000, device="cuda").div(700, rounding_mode="floor").expand(2, -1)
+
+    def run() -> list[torch.Tensor]:
+        leaves = [x.detach().requires_grad_() for x in (q, k, v)]
+        out = linear_attend(
+            *leaves, causal=True, feature="elu1", segments=segments if segmented else None, impl="triton"
+        )
+        assert isinstance(out, torch.Tensor)
+        return [out, *torch.autograd.grad(out.float().square().sum(), leaves)]
+
+    first = run()
+    for _ in range(3):
+        assert all(torch.equal(a, b) for a, b in zip(run(), first, strict=True))

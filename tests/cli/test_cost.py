@@ -93,6 +93,24 @@ def test_run_folders(tmp_path, capsys):
     assert by_model["flops"] == by_recipe["flops"] > 0
 
 
+def test_parts_by_name(capsys):
+    found = {}
+    for changes in ("mixer=LinearAttention", "mixer=Softmax; LinearAttention()", "mixer=Softmax"):
+        assert main(["cost", "gpt2", "--set", changes, "--tree", "--json"]) == 0
+        found[changes] = json.loads(capsys.readouterr().out)["flops"]
+    alone, mixed, soft = found.values()
+    assert alone < mixed < soft
+    assert 2 * mixed == alone + soft
+    both = ["--set", "pattern=strided(9); causal", "--set", "position=Rotary(base=5.0)"]
+    assert main(["cost", "gpt2", *both]) == 0
+    assert main(["cost", "gpt2", "--set", "mixer=Softmax; LinearAttention", "--tree"]) == 0
+    out = capsys.readouterr().out
+    assert "blocks causal ×6" in out
+    assert "blocks linear causal ×6" in out
+    assert main(["cost", "gpt2", "--set", "pattern=linear"]) == 2
+    assert "no pattern: a model says mixer=LinearAttention()" in capsys.readouterr().err.splitlines()[0]
+
+
 def test_sweep(tmp_path, capsys):
     out = tmp_path / "sweep.svg"
     arguments = ["--sweep", "n=64:1k", "--curve", "causal", "--curve", "linear", "--out", str(out)]
@@ -128,6 +146,11 @@ def test_compare(tmp_path, monkeypatch, capsys):
         (["gpt2", "--set", "widht=3"], "has no field 'widht'; did you mean 'width'?"),
         (["gpt2", "--set", "width=-3"], "width must be at least 1"),
         (["vit-fashion-mnist", "--set", "pattern=axial(3, 3)"], "covers 9 positions"),
+        (
+            ["gpt2", "--set", "mixer=LinearAttention", "--set", "pattern=strided(9)"],
+            "must be Causal() or Full()",
+        ),
+        (["gpt2", "--set", "position=Alibi", "--set", "mixer=LinearAttention"], "adds to the scores"),
         (["gpt2", "--letters", "q"], "no size is called 'q'"),
         (["gpt2", "--dtype", "float3"], "dtype must be one of"),
         (["grid-rnn", "--image", "4x5x6"], "image must be a number or ROWSxCOLS"),

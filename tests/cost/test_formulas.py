@@ -6,7 +6,6 @@ import sympy
 from regard.cost import (
     AttentionShape,
     GridRNNShape,
-    LinearAttentionShape,
     PooledAttentionShape,
     RNNShape,
     WeightlessShape,
@@ -14,8 +13,17 @@ from regard.cost import (
 )
 from regard.cost.formulas import big_o, smooth
 from regard.cost.result import COUNTS
-from regard.layers import Alibi, Learned, PostNorm, PreNorm, RMSNorm, Rotary, SwiGLU
-from regard.layers.linear_mixer import LinearAttention
+from regard.layers import (
+    Alibi,
+    Learned,
+    LinearAttention,
+    PostNorm,
+    PreNorm,
+    RMSNorm,
+    Rotary,
+    Softmax,
+    SwiGLU,
+)
 from regard.models import EncoderConfig, GPTConfig, GridRNNConfig, Untied, ViTConfig
 from regard.models.huggingface_shapes import DecoderShape
 from regard.paper.formulas import written
@@ -43,12 +51,13 @@ def same(formula, number, values):
         SparseFixed(stride=4, summary=1),
         Prefix(length=3),
         Strided(back=2) | Global(first=1),
-        LinearAttention(),
+        None,
     ],
     ids=str,
 )
 def test_formulas_are_the_numbers(pattern, training):
-    config = GPTConfig(vocab=50, context=64, depth=2, width=24, heads=4, kv_heads=2, pattern=pattern)
+    mixed = {"mixer": (LinearAttention(), Softmax())} if pattern is None else {"pattern": pattern}
+    config = GPTConfig(vocab=50, context=64, depth=2, width=24, heads=4, kv_heads=2, **mixed)
     formula = price(config, tokens=1, training=training).formula("n", "B")
     for tokens, batch in ((1, 1), (3, 2), (4, 1), (13, 5), (64, 3)):
         same(formula, price(config, tokens=tokens, batch=batch, training=training), {n: tokens, B: batch})
@@ -107,7 +116,7 @@ def test_orders_side_by_side():
     assert order(AttentionShape(width=8, pattern=Windowed(size=4)), "n", "w") == "O(nw)"
     assert order(AttentionShape(width=8, pattern=Strided(back=4)), "n", "t") == "O(nt + t²)"
     assert order(AttentionShape(width=8, pattern=Causal()), "n") == "O(n²)"
-    assert order(LinearAttentionShape(width=8), "n") == "O(n)"
+    assert order(AttentionShape(width=8, mixer=LinearAttention()), "n") == "O(n)"
     assert order(RNNShape(channels=8, hidden=8), "n", "hidden") == "O(h²n)"
     assert order(WeightlessShape(width=8), "n", "width") == "O(dn²)"
     pooled = {"width": 8, "head_width": 4, "value_width": 8}
@@ -123,8 +132,10 @@ def test_what_has_no_formula():
     with pytest.raises(ValueError, match="has no formula in n"):
         cost.formula("n")
     two = GPTConfig(vocab=9, context=64, depth=2, pattern=[Causal(), Strided(back=3)])
-    with pytest.raises(ValueError, match="depth can be a letter only where all blocks have one pattern"):
-        price(two, tokens=8).formula("depth")
+    mixed = GPTConfig(vocab=9, context=64, depth=2, mixer=[Softmax(), LinearAttention()])
+    for config in (two, mixed):
+        with pytest.raises(ValueError, match="a letter only where all blocks have one pattern and one mixer"):
+            price(config, tokens=8).formula("depth")
     with pytest.raises(ValueError, match="which queries see nothing depends on n"):
         price(AttentionShape(width=8, pattern=~Causal()), tokens=8).formula("n")
 

@@ -5,15 +5,8 @@ import torch
 from torch import nn
 
 from regard import course
-from regard.attention import linear_attend, pooled_attend, self_attend
-from regard.cost import (
-    LinearAttentionShape,
-    LossShape,
-    PooledAttentionShape,
-    WeightlessShape,
-    executed,
-    price,
-)
+from regard.attention import pooled_attend, self_attend
+from regard.cost import LossShape, PooledAttentionShape, WeightlessShape, executed, price
 from regard.layers import (
     RNN,
     Attention,
@@ -21,6 +14,7 @@ from regard.layers import (
     GatedFeedForward,
     GridRNNStack,
     GridScan,
+    LinearAttention,
     PatchProjection,
     PostNorm,
     Rotary,
@@ -34,6 +28,8 @@ from tests.cost.agreeing import FORWARD, MATRIX, agree, counts, leaf, tokens
 SEQUENCE = {"tokens": 7, "batch": 3}
 LAYERS = {
     "attention": lambda: Attention(24, heads=6, kv_heads=3, pattern=Causal(), position=Rotary()),
+    "linear attention": lambda: Attention(24, heads=4, kv_heads=2, pattern=Causal(), mixer=LinearAttention()),
+    "both ways": lambda: Attention(24, heads=4, kv_heads=2, mixer=LinearAttention()),
     "block": lambda: TransformerBlock(Attention(24, heads=6), PostNorm()),
     "feedforward": lambda: FeedForward(24, 10),
     "gated": lambda: GatedFeedForward(24, 10),
@@ -98,23 +94,8 @@ def test_course_models():
     agree(course.PatchEmbed(8, 4, 3, 5), torch.zeros(2, 3, 8, 8), batch=2)
 
 
-class LinearAttention(nn.Module):
-    def __init__(self, causal: bool) -> None:
-        super().__init__()
-        self.causal = causal
-        self.qkv, self.out = nn.Linear(24, 48), nn.Linear(24, 24)
-
-    def forward(self, x):
-        heads = self.qkv(x).unflatten(-1, (8, 6)).transpose(1, 2)
-        q, k, v = heads.split([4, 2, 2], 1)
-        out = linear_attend(q, k, v, feature="elu1", causal=self.causal)
-        return self.out(out.transpose(1, 2).flatten(2))
-
-
 W = [leaf(5, 24), leaf(5, 24), leaf(6, 24)]
 FUNCTIONS = {
-    "linear": (LinearAttention(True), LinearAttentionShape(width=24, heads=4, kv_heads=2, feature="elu1")),
-    "both ways": (LinearAttention(False), LinearAttentionShape(width=24, heads=4, kv_heads=2)),
     "weightless": (self_attend, WeightlessShape(width=24)),
     "scaled": (lambda x: self_attend(x, 0.5), WeightlessShape(width=24, scale=0.5)),
     "pooled": (

@@ -9,6 +9,7 @@ from regard.layers import (
     CourseBlock,
     Gelu,
     Learned,
+    LinearAttention,
     Natural,
     PostNorm,
     PreNorm,
@@ -16,9 +17,9 @@ from regard.layers import (
     Rotary,
     Scaled,
     Sinusoidal,
+    Softmax,
     SwiGLU,
 )
-from regard.layers.linear_mixer import LinearAttention
 from regard.models import (
     GPT,
     MLP,
@@ -91,7 +92,6 @@ PATTERNS = [
     ~Causal(),
     Causal() & ~Strided(back=1),
     Strided(back=1) | Global(first=1),
-    LinearAttention(),
     (Strided(back=2), Causal(), Windowed(size=4)),
 ]
 
@@ -101,6 +101,16 @@ PATTERNS = [
 def test_gpt_by_pattern(pattern, segments):
     config = GPTConfig(**SMALL, depth=3, heads=4, pattern=pattern)
     agree(GPT(config), tokens(3, 7), segments=segments, tokens=7, batch=3)
+
+
+@pytest.mark.parametrize("mixer", [LinearAttention(), (Softmax(), LinearAttention())], ids=str)
+@pytest.mark.parametrize("segments", [None, SEGMENTS], ids=["whole", "segments"])
+def test_linear_layers(mixer, segments):
+    for kind, config in ((GPT, GPTConfig), (Encoder, EncoderConfig)):
+        model = kind(config(**SMALL, depth=3, heads=4, mixer=mixer))
+        agree(model, tokens(3, 7), segments=segments, tokens=7, batch=3)
+    vit = ViTConfig(image=(8, 12), patch=4, classes=10, depth=2, width=24, heads=4, mixer=mixer)
+    agree(ViT(vit), torch.zeros(3, 3, 8, 12), batch=3)
 
 
 @pytest.mark.parametrize(
@@ -204,14 +214,15 @@ def test_grid_completion(levels):
         Strided(back=2),
         Windowed(size=3),
         Global(first=1) | Strided(back=1),
-        (LinearAttention(), Causal()),
+        "linear",
     ],
     ids=str,
 )
 def test_decoding_one_token_after_another(pattern, position):
-    if isinstance(pattern, tuple) and isinstance(position, Alibi):
+    if pattern == "linear" and isinstance(position, Alibi):
         pytest.skip("linear attention has no scores to bias")
-    model = GPT(GPTConfig(**SMALL, depth=2, heads=6, kv_heads=2, pattern=pattern, position=position))
+    mixed = {"mixer": (LinearAttention(), Softmax())} if pattern == "linear" else {"pattern": pattern}
+    model = GPT(GPTConfig(**SMALL, depth=2, heads=6, kv_heads=2, position=position, **mixed))
     ids, cache = tokens(3, 7), model.cache(7)
 
     @torch.no_grad()

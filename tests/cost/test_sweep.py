@@ -1,7 +1,10 @@
+from dataclasses import replace
+
 import pytest
 
 from regard.cost import AttentionShape, price
 from regard.cost.sweep import figure, overtakings, sweep
+from regard.layers import Alibi, Learned, LinearAttention
 from regard.models import GPTConfig, ViTConfig
 from regard.paper.quantities import binary
 from regard.pattern import Causal, Windowed, parse
@@ -16,11 +19,14 @@ def test_crossings_are_exact():
     for one in found.crossings:
 
         def flops(name, n):
-            from dataclasses import replace
-
             from regard.cost import RNNShape
 
-            what = RNNShape(channels=64, hidden=64) if name == "rnn" else replace(LAYER, pattern=parse(name))
+            if name == "rnn":
+                what = RNNShape(channels=64, hidden=64)
+            elif name == "linear":
+                what = replace(LAYER, pattern=Causal(), mixer=LinearAttention())
+            else:
+                what = replace(LAYER, pattern=parse(name))
             return price(what, tokens=n).flops
 
         assert flops(one.cheaper, one.n) < flops(one.dearer, one.n)
@@ -34,6 +40,20 @@ def test_crossings_before_the_picture_are_told():
         "from n = 101 windowed(100) is cheaper than causal"
     ]
     assert found.as_dict()["crossings"][0]["n"] == 101
+
+
+def test_a_curve_is_of_its_own_mixer():
+    curves = ["causal", "linear"]
+    want = sweep(LAYER, 16, 1024, curves)
+    assert sweep(replace(LAYER, mixer=LinearAttention()), 16, 1024, curves) == want
+
+
+def test_where_scores_are_biased_no_curve_is_linear():
+    biased = GPTConfig(vocab=50, context=16, depth=2, width=32, heads=4, position=Alibi())
+    assert "linear" in sweep(replace(biased, position=Learned()), 16, 64).curves
+    assert list(sweep(biased, 16, 64).curves) == ["causal", "windowed(256)", "strided(1024)"]
+    with pytest.raises(ValueError, match=r"Alibi\(\) adds to the scores of a softmax"):
+        sweep(biased, 16, 64, ["linear"])
 
 
 def test_a_whole_model():

@@ -76,7 +76,8 @@ def test_a_new_model_needs_nothing_in_cost():
 
 def kinds() -> set[type[Shape]]:
     found = set()
-    for module in (shapes, attention_shapes, image_shapes, recurrent_shapes, layers.feedforward):
+    mixers = (layers.softmax_mixer, layers.linear_mixer)
+    for module in (shapes, attention_shapes, *mixers, image_shapes, recurrent_shapes, layers.feedforward):
         found |= {one for one in vars(module).values() if isinstance(one, type) and issubclass(one, Shape)}
     return found - {Shape}
 

@@ -16,8 +16,7 @@ from unittest.mock import patch
 
 import torch
 
-from regard.layers import Alibi, Learned, Rotary, Sinusoidal
-from regard.layers.linear_mixer import LinearAttention
+from regard.layers import Alibi, Learned, LinearAttention, Rotary, Sinusoidal, Softmax
 from regard.models import (
     GPT,
     GPTConfig,
@@ -86,7 +85,8 @@ def tries(times: int, seed: int, ways: tuple[str, ...]) -> Found:
                 way = "lean"
             call = a_call(draw, model, most)
             fault = wrong(model, way, call)
-            told = f"seed {seed}, try {number}: {model.config.pattern}, {model.config.position}, {call}"
+            of = model.config
+            told = f"seed {seed}, try {number}: {of.pattern}, {of.mixer}, {of.position}, {call}"
             found.add(way, None if fault is None else f"{told}: {fault}")
     return found
 
@@ -117,14 +117,14 @@ def a_pattern(draw, most, kernels):
     ]
     if kernels:
         return draw.choice([*bounded, *others])
-    return draw.choice([*bounded, *bounded, *others, LinearAttention(), draw.choice(geometries)])
+    return draw.choice([*bounded, *bounded, *others, None, draw.choice(geometries)])  # None: linear
 
 
 def a_model(draw, most, kernels=False):
     """A small model whose weights are large enough for each of its keys to matter."""
     patterns = [a_pattern(draw, most, kernels) for _ in range(draw.randint(1, 3))]
     positions = [Rotary(), Sinusoidal(), Learned()]
-    positions += [] if any(isinstance(one, LinearAttention) for one in patterns) else [Alibi()]
+    positions += [] if None in patterns else [Alibi()]
     config = GPTConfig(
         vocab=VOCAB,
         context=4 * most,
@@ -133,7 +133,8 @@ def a_model(draw, most, kernels=False):
         heads=4,
         kv_heads=draw.choice([1, 2, 4]),
         head_width=4,
-        pattern=patterns,
+        pattern=[Causal() if one is None else one for one in patterns],
+        mixer=[LinearAttention() if one is None else Softmax() for one in patterns],
         position=draw.choice(positions),
     )
     model = GPT(config, generator=torch.Generator().manual_seed(draw.randint(0, 1 << 30))).eval()

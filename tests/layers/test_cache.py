@@ -70,7 +70,7 @@ def test_decoding_equals_the_full_forward(pattern, position, padded):
 
 
 def test_memory_follows_the_pattern():
-    cache = Cache([Strided(back=3), Causal()], capacity=50)
+    cache = Cache([LayerCache(pattern, capacity=50) for pattern in (Strided(back=3), Causal())])
     assert (cache.length, cache.nbytes) == (0, 0)
     for _ in range(50):
         for layer in cache.layers:

@@ -11,6 +11,7 @@ from regard.layers import (
     Alibi,
     CourseBlock,
     Learned,
+    LinearAttention,
     Natural,
     PostNorm,
     PreNorm,
@@ -18,12 +19,12 @@ from regard.layers import (
     Rotary,
     Scaled,
     Sinusoidal,
+    Softmax,
     SwiGLU,
 )
-from regard.layers.linear_mixer import LinearAttention
+from regard.layers.softmax_mixer import ENDLESS, PatternSlots
 from regard.layers.stack import causal
 from regard.models import GPT, GPTConfig, Tied, Untied, decode_prepacked
-from regard.models.decode import ENDLESS, PatternSlots, _endless, _roomy
 from regard.models.decode_loop import choose, obtain
 from regard.models.decode_store import DECODERS
 from regard.pattern import (
@@ -44,10 +45,11 @@ from regard.pattern import (
 )
 
 T = 20
+LINEAR = "linear"  # stands for Causal() under LinearAttention()
 PATTERNS = [
     Full(),
     Causal(),
-    LinearAttention(),
+    LINEAR,
     Strided(back=3),
     Strided(back=0),
     Windowed(size=6),
@@ -73,6 +75,10 @@ CLOSE = 1e-4  # a token is certain where the best logit leads by more
 
 def lively(seed=2, **fields):
     """A model whose weights are large enough for its tokens to matter."""
+    given = fields.get("pattern", Causal())
+    given = given if isinstance(given, list | tuple) else [given]
+    fields["pattern"] = [Causal() if one == LINEAR else one for one in given]
+    fields["mixer"] = [LinearAttention() if one == LINEAR else Softmax() for one in given]
     shape = {"vocab": 13, "context": T, "depth": 2, "width": 12, "heads": 3, **fields}
     model = GPT(GPTConfig(**shape), generator=torch.Generator().manual_seed(seed)).eval()
     with torch.no_grad():
@@ -116,7 +122,7 @@ def check_greedy(model, row, start, segments=None):
 @settings(max_examples=40)
 def test_cached_decoding_equals_recomputation(data):
     position = data.draw(st.sampled_from(POSITIONS))
-    allowed = [p for p in PATTERNS if not (isinstance(position, Alibi) and isinstance(p, LinearAttention))]
+    allowed = [p for p in PATTERNS if p != LINEAR or not isinstance(position, Alibi)]
     patterns = data.draw(st.lists(st.sampled_from(allowed), min_size=1, max_size=2))
     heads = data.draw(st.sampled_from([{}, {"heads": 4, "kv_heads": 2, "head_width": 4}]))
     model = lively(
@@ -139,9 +145,7 @@ def test_cached_decoding_equals_recomputation(data):
         assert check_greedy(model, row, len(prompt)) > 0
 
 
-@pytest.mark.parametrize(
-    "pattern", [Causal(), LinearAttention(), Strided(back=3), Windowed(size=6), Global(first=8)]
-)
+@pytest.mark.parametrize("pattern", [Causal(), LINEAR, Strided(back=3), Windowed(size=6), Global(first=8)])
 @pytest.mark.parametrize("position", [Learned(), Rotary()])
 @pytest.mark.parametrize("impl", ["plain", "lean"])
 def test_padding_and_packed_prompts_follow_the_forward(pattern, position, impl):
@@ -155,9 +159,7 @@ def test_padding_and_packed_prompts_follow_the_forward(pattern, position, impl):
 
 
 def test_lean_logits_are_the_plain_ones():
-    model = lively(
-        pattern=[Strided(back=3), Causal(), LinearAttention()], depth=3, position=Rotary(), head_width=4
-    )
+    model = lively(pattern=[Strided(back=3), Causal(), LINEAR], depth=3, position=Rotary(), head_width=4)
     tokens = draw(2, T)
     decoder = obtain(model, 2, T)
     with torch.no_grad():
@@ -172,7 +174,7 @@ def test_lean_logits_are_the_plain_ones():
 
 def test_bfloat16_stays_near_float32():
     """The stated gap: 5% of the spread of the logits."""
-    model = lively(pattern=[Strided(back=3), Causal(), LinearAttention()], depth=3, width=32, heads=4)
+    model = lively(pattern=[Strided(back=3), Causal(), LINEAR], depth=3, width=32, heads=4)
     tokens = draw(3, T)
     with torch.no_grad():
         want = model(tokens)
@@ -196,7 +198,7 @@ def test_memory_stays_and_grows_with_the_pattern():
     decoder = obtain(model, 2, 4096)
     row = 2 * 3 * 4 * 4 * 2  # batch, heads, width, bytes, keys and values
     assert decoder.nbytes == 2 * 4 * row
-    model = lively(pattern=LinearAttention(), position=Sinusoidal())
+    model = lively(pattern=LINEAR, position=Sinusoidal())
     assert obtain(model, 2, 4096).nbytes == obtain(model, 2, 4).nbytes
     model = lively(pattern=Causal(), position=Rotary(), head_width=4)
     assert obtain(model, 2, 100).nbytes == 2 * 128 * row
@@ -215,7 +217,7 @@ def test_growing_loses_nothing(pattern, prepacked, monkeypatch):
 
 def test_a_pattern_that_forgets_has_no_end():
     """Nothing is made anew however far the stream goes."""
-    for pattern in (Strided(back=3), LinearAttention(), [Strided(back=3), Global(first=2)]):
+    for pattern in (Strided(back=3), LINEAR, [Strided(back=3), Global(first=2)]):
         assert obtain(lively(pattern=pattern, position=Sinusoidal()), 1, 64).capacity == ENDLESS
     assert obtain(lively(pattern=[Strided(back=3), Causal()]), 1, 64).capacity == 64
     assert obtain(lively(pattern=Strided(back=100)), 1, 64).capacity == 64
@@ -230,8 +232,8 @@ def test_every_key_has_a_slot_for_every_window_and_room(kind):
     for width in range(1, 301):
         pattern = causal(kind(width))
         for capacity in (1, 2, 8, 32, 64, 127, 128, 129, 256, 512):
-            place = PatternSlots(pattern, _roomy(pattern, capacity))
-            end = 1000 if _endless(place) else capacity
+            place = PatternSlots(pattern, capacity)
+            end = 1000 if place.endless else capacity
             slots = place.layout.slot(torch.arange(end))
             assert int(slots.max()) < place.layout.size, (width, capacity)
             held = place.layout.held(torch.tensor([end - 1]))[0]
@@ -297,7 +299,7 @@ def test_sampling_is_the_same_both_ways(data):
     """Every choice of temperature, top-k, top-p, seed and stop tokens, any mix of rows, any pattern."""
     position = data.draw(st.sampled_from(POSITIONS))
     patterns = [Causal(), Strided(back=3), Windowed(size=6), Global(first=3)]
-    patterns += [] if isinstance(position, Alibi) else [LinearAttention()]
+    patterns += [] if isinstance(position, Alibi) else [LINEAR]
     model = lively(
         data.draw(st.integers(0, 3)),
         pattern=data.draw(st.lists(st.sampled_from(patterns), min_size=1, max_size=2)),
@@ -344,8 +346,9 @@ def test_another_seed_draws_other_tokens():
 
 def test_a_linear_model_learns():
     config = GPTConfig(
-        vocab=13, context=T, depth=2, width=12, heads=3, pattern=[LinearAttention(), Strided(back=2)]
-    )
+        vocab=13, context=T, depth=2, width=12, heads=3, pattern=[Causal(), Strided(back=2)],
+        mixer=[LinearAttention(), Softmax()],
+    )  # fmt: skip
     model = GPT(config, generator=torch.Generator().manual_seed(0))
     optimiser, x = torch.optim.AdamW(model.parameters(), lr=1e-2), draw(2, T)
     for _ in range(80):

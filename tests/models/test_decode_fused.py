@@ -10,10 +10,9 @@ import pytest
 import torch
 
 from regard.layers import PostNorm, PreNorm, RMSNorm, Rotary, SwiGLU
-from regard.layers.linear_mixer import LinearAttention
 from regard.models.decode_fused import no_fused
 from regard.pattern import Axial, Causal, Strided
-from tests.models.test_decode import draw, lively
+from tests.models.test_decode import LINEAR, draw, lively
 
 pytest.importorskip("triton")
 CASES = Path(__file__).with_name("decode_interpreted.py")
@@ -98,7 +97,7 @@ def test_kernels_compile_for_an_h200_with_wide_loads(kernel, types, values, tmp_
         ({"block": PostNorm()}, "PreNorm"),
         ({"block": PreNorm(norm=RMSNorm())}, "LayerNorm"),
         ({"block": PreNorm(feedforward=SwiGLU())}, "Gelu"),
-        ({"pattern": [Causal(), LinearAttention()]}, "linear attention"),
+        ({"pattern": [Causal(), LINEAR]}, "know Softmax, got (Softmax(), LinearAttention())"),
         ({"pattern": Axial(4, 5)}, "geometry"),
     ],
 )
@@ -107,9 +106,7 @@ def test_what_the_kernels_leave_to_torch(fields, why):
 
 
 @GPU
-@pytest.mark.parametrize(
-    "pattern", [Causal(), Strided(back=5), (Strided(back=3), LinearAttention())], ids=str
-)
+@pytest.mark.parametrize("pattern", [Causal(), Strided(back=5), (Strided(back=3), LINEAR)], ids=str)
 @pytest.mark.parametrize("batch", [1, 3, 16])
 def test_replays_equal_the_plain_way(pattern, batch):
     model = lively(pattern=pattern, context=600, width=64, heads=4).cuda()

@@ -8,7 +8,19 @@ import pytest
 import torch
 
 from regard.files import seal
-from regard.layers import Alibi, CourseBlock, LayerNorm, PostNorm, PreNorm, RMSNorm, Scaled, SwiGLU
+from regard.layers import (
+    Alibi,
+    CourseBlock,
+    LayerNorm,
+    LinearAttention,
+    PostNorm,
+    PreNorm,
+    RMSNorm,
+    Rotary,
+    Scaled,
+    Softmax,
+    SwiGLU,
+)
 from regard.models import (
     GPT,
     MLP,
@@ -28,8 +40,8 @@ from regard.models import (
     load,
     save,
 )
-from regard.models.files import read_tensors
-from regard.pattern import Causal, Global, Neighbourhood, Strided
+from regard.models.files import build_config, read_tensors
+from regard.pattern import Causal, Full, Global, Neighbourhood, Strided
 
 SMALL = {"depth": 2, "width": 12, "heads": 3}
 TEXT = {"vocab": 9, "context": 8, **SMALL}
@@ -46,6 +58,7 @@ MODELS = [
     (GridCompletion, GridCompletionConfig(hidden=5)),
     (ConvNet, ConvNetConfig(image=(8, 12), classes=3, widths=(4, 5))),
     (MLP, MLPConfig(image=(4, 6), classes=3, widths=(7,))),
+    (GPT, GPTConfig(**TEXT, mixer=(Softmax(), LinearAttention()))),
 ]
 
 
@@ -189,6 +202,57 @@ def test_wrong_configs_are_one_clear_error(change, message, tmp_path):
     _rewrite(tmp_path / "m", change)
     with pytest.raises(ValueError, match=message):
         load(tmp_path / "m")
+
+
+# As a version that took linear attention for a pattern wrote it, and the logits that its model gave.
+OLD = """{"model": "GPT", "config": {"vocab": 7, "context": 8, "depth": 2, "width": 8, "heads": 2,
+ "kv_heads": null, "head_width": null, "pattern": PATTERN, "position": {"part": "Rotary", "base": 10000.0},
+ "block": {"part": "PreNorm", "norm": {"part": "LayerNorm", "eps": 1e-05},
+  "feedforward": {"part": "Gelu", "hidden": null, "tanh": false}}, "head": {"part": "Tied"},
+ "dropout": 0.0}}"""
+ALONE = '{"pattern": "linear"}'
+CYCLED = '[{"pattern": "strided(2)"}, {"pattern": "linear"}]'
+OLD_LOGITS = {
+    ALONE: [0.531848, 0.014066, 0.559450, -0.174085, -0.252875, 0.263564, 1.081362],
+    CYCLED: [0.509260, 0.020468, 0.561777, -0.068143, -0.286882, 0.242324, 1.087051],
+}
+
+
+@pytest.mark.parametrize(
+    ("said", "pattern", "mixer"),
+    [
+        (ALONE, Causal(), LinearAttention()),
+        (CYCLED, (Strided(back=2), Causal()), (Softmax(), LinearAttention())),
+    ],
+)
+def test_a_file_that_says_linear_as_a_pattern_means_what_it_meant(said, pattern, mixer, tmp_path):
+    config, _ = build_config(json.loads(OLD.replace("PATTERN", said)))
+    new = GPTConfig(
+        vocab=7, context=8, depth=2, width=8, heads=2, pattern=pattern, mixer=mixer, position=Rotary()
+    )
+    assert config == new
+    model = GPT(config, generator=torch.Generator().manual_seed(3)).eval()
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.mul_(8) if weight.ndim > 1 else weight.add_(0.1)
+    save(model, tmp_path / "m")
+    _rewrite(tmp_path / "m", lambda h: h["__metadata__"].update(regard=OLD.replace("PATTERN", said)))
+    logits = load(tmp_path / "m")(torch.tensor([[1, 2, 3, 4, 5, 6]]))[0, -1]
+    torch.testing.assert_close(logits, torch.tensor(OLD_LOGITS[said]), atol=1e-5, rtol=0)
+
+
+def test_old_linear_configs_inside_others_and_those_of_today():
+    old = {"image": 8, "patch": 4, "pattern": {"pattern": "linear"}}
+    found, _ = build_config({"model": "ViT", "config": old})
+    assert (found.pattern, found.mixer) == (Causal(), LinearAttention())
+    inner = {"part": "EncoderConfig", "vocab": 9, "context": 8, "pattern": [{"pattern": "linear"}]}
+    found, _ = build_config({"model": "BERTGRUSentiment", "config": {"bert": inner}})
+    assert (found.bert.pattern, found.bert.mixer) == ((Causal(),), (LinearAttention(),))
+    today = {"image": 8, "patch": 4, "pattern": {"pattern": "full"}, "mixer": {"part": "LinearAttention"}}
+    found, _ = build_config({"model": "ViT", "config": today})
+    assert (found.pattern, found.mixer) == (Full(), LinearAttention())
+    with pytest.raises(ValueError, match="linear attention is no pattern"):
+        build_config({"model": "ViT", "config": {**today, **old}})
 
 
 def test_missing_files_and_foreign_models(tmp_path):

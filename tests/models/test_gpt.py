@@ -5,7 +5,20 @@ import dataclasses
 import pytest
 import torch
 
-from regard.layers import Alibi, CourseBlock, Gelu, Natural, PostNorm, PreNorm, RMSNorm, Rotary, SwiGLU, Trace
+from regard.layers import (
+    Alibi,
+    CourseBlock,
+    Gelu,
+    LinearAttention,
+    Natural,
+    PostNorm,
+    PreNorm,
+    RMSNorm,
+    Rotary,
+    Softmax,
+    SwiGLU,
+    Trace,
+)
 from regard.models import GPT, GPTConfig, Tied, Untied
 from regard.pattern import Blocks, Causal, Full, Global, Neighbourhood, Strided, Windowed
 
@@ -53,6 +66,46 @@ def test_patterns_reach_their_layers():
         seen = trace[f"blocks.{i}.attention.weights"] > 0
         assert torch.equal(seen, pattern.dense(20).expand_as(seen))
     assert trace["embedding"].shape == trace["blocks.6.output"].shape == (2, 20, 12)
+
+
+def test_patterns_and_mixers_are_cycled_each_by_the_block():
+    patterns, mixers = [Full(), Causal(), Strided(back=2)], [LinearAttention(), LinearAttention(), Softmax()]
+    config = GPTConfig(**{**SMALL, "depth": 6}, pattern=patterns, mixer=mixers)
+    assert config.patterns == (Causal(), Causal(), Strided(back=2)) * 2
+    assert config.mixers == (LinearAttention(), LinearAttention(), Softmax()) * 2
+    model, trace = lively(config), Trace()
+    assert torch.equal(model(tokens()), model(tokens(), trace=trace))
+    for i, pattern in enumerate(config.patterns):
+        weights = trace[f"blocks.{i}.attention.weights"]
+        assert torch.equal(weights > 0, pattern.dense(20).expand_as(weights))
+        torch.testing.assert_close(weights.sum(-1), torch.ones(2, 3, 20))
+    assert [block.attention.mixer for block in model.blocks] == list(config.mixers)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"pattern": Strided(back=3)}, r"pattern must be Causal\(\) or Full\(\) .* got pattern=strided\(3\)"),
+        ({"pattern": [Causal(), Causal(), Strided(back=3)]}, r"got pattern=strided\(3\)"),
+        ({"position": Alibi()}, r"position=Alibi\(\) adds to the scores of a softmax"),
+        ({"mixer": [Softmax(), LinearAttention()], "position": Alibi()}, r"position=Alibi\(\) adds"),
+        ({"mixer": ()}, r"mixer must be Softmax\(\), LinearAttention\(\) or a sequence of them, got \(\)"),
+        ({"mixer": Causal()}, r"mixer must be .* got Causal\(\)"),
+        ({"mixer": "linear"}, "mixer must be .* got 'linear'"),
+        (
+            {"pattern": LinearAttention()},
+            r"must be a regard\.pattern value .* got LinearAttention\(\)",
+        ),
+    ],
+)
+def test_what_cannot_be_mixed_is_refused_when_the_config_is_built(fields, message):
+    with pytest.raises(ValueError, match=message):
+        GPTConfig(**SMALL, **{"mixer": LinearAttention(), **fields})
+
+
+def test_a_pattern_that_no_linear_block_gets_is_no_fault():
+    config = GPTConfig(**SMALL, pattern=[Strided(back=3), Causal()], mixer=[Softmax(), LinearAttention()])
+    assert config.mixers == (Softmax(), LinearAttention(), Softmax())
 
 
 @pytest.mark.parametrize("block", [PreNorm(), PostNorm(), CourseBlock(), LLAMA])
@@ -195,7 +248,7 @@ def test_configs_are_checked_at_birth(changes, message):
 
 def test_configs_are_small_frozen_values():
     config = GPTConfig(**SMALL, pattern=[Causal(), Strided(back=1)])
-    assert len(dataclasses.fields(config)) <= 12
+    assert len(dataclasses.fields(config)) <= 13
     assert config == GPTConfig(**SMALL, pattern=(Causal(), Strided(back=1)))
     assert hash(config) == hash(dataclasses.replace(config))
     with pytest.raises(dataclasses.FrozenInstanceError):

@@ -5,7 +5,7 @@ import json
 import pytest
 import torch
 
-from regard.layers import PreNorm, RMSNorm, Rotary, Trace
+from regard.layers import LinearAttention, PreNorm, RMSNorm, Rotary, Trace
 from regard.models import (
     GPT,
     Encoder,
@@ -293,6 +293,9 @@ TEXT = {"vocab": 31, "context": 12, "depth": 1, "width": 12, "heads": 3}
             lambda: GPT(GPTConfig(**TEXT, position=Rotary(), pattern=Strided(back=2))),
             "position=Rotary.*pattern=strided",
         ),
+        (lambda: GPT(GPTConfig(**TEXT, mixer=LinearAttention())), r"mixer=LinearAttention\(\)"),
+        (lambda: ViT(ViTConfig(image=8, patch=4, depth=1, mixer=LinearAttention())), "mixer=Linear"),
+        (lambda: Encoder(EncoderConfig(**TEXT, mixer=LinearAttention())), "mixer=LinearAttention"),
         (lambda: GPT(GPTConfig(**TEXT, head=Untied())), r"head=Untied\(bias=True\)"),
         (lambda: GPT(GPTConfig(**TEXT, kv_heads=1, head_width=2)), "head_width=2; kv_heads=1"),
         (

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 import torch
 
-from regard.layers import PreNorm, Rotary, Trace
+from regard.layers import LinearAttention, PreNorm, Rotary, Softmax, Trace
 from regard.models import Encoder, EncoderConfig, ViT, ViTConfig, mean_pool
 from regard.pattern import Axial, Blocks, Full, Global, Neighbourhood
 
@@ -37,6 +37,23 @@ def test_vit_shapes_and_trace(pool):
     assert trace["blocks.1.attention.weights"].shape == (3, 3, tokens, tokens)
     pooled = model.features(x)[:, 0] if pool == "class" else model.features(x).mean(1)
     torch.testing.assert_close(model(x), model.head(pooled))
+
+
+@pytest.mark.parametrize("mixer", [LinearAttention(), (Softmax(), LinearAttention())])
+@pytest.mark.parametrize("pool", ["class", "mean"])
+def test_linear_layers_see_all_pairs(mixer, pool):
+    model, trace = lively(ViT(ViTConfig(**VIT, pool=pool, mixer=mixer))), Trace()
+    x = images(8, 12)
+    assert torch.equal(model(x), model(x, trace=trace))
+    assert not model.reads_token_0
+    weights = trace["blocks.1.attention.weights"]
+    assert (weights > 0).all()
+    torch.testing.assert_close(weights.sum(-1), torch.ones(weights.shape[:3]))
+    whole = lively(Encoder(EncoderConfig(**TEXT, pool=pool, mixer=mixer)))
+    ids = torch.randint(13, (2, 10), generator=torch.Generator().manual_seed(0))
+    short, segments = whole(ids[:, :6]), torch.tensor([[0] * 6 + [-1] * 4] * 2)
+    torch.testing.assert_close(whole(ids, segments=segments), short)
+    assert not torch.allclose(whole(ids), short)
 
 
 def test_vit_reads_other_sizes():
@@ -131,7 +148,7 @@ def test_configs_are_checked_at_birth(kind, changes, message):
 
 def test_configs_are_small_frozen_values():
     for config in (ViTConfig(**VIT), EncoderConfig(**TEXT)):
-        assert len(dataclasses.fields(config)) <= 12
+        assert len(dataclasses.fields(config)) <= 13
         assert hash(config) == hash(dataclasses.replace(config, pattern=Full()))
     assert ViTConfig(**{**VIT, "image": 8}).image == (8, 8)
 

@@ -258,8 +258,9 @@ def last_value(html):
 
 
 def test_lines_to_copy_give_what_the_page_shows(models):
-    for text in ("strided(5)", "~windowed(4) & causal | global(2)", "linear"):
+    for text in ("strided(5)", "~windowed(4) & causal | global(2)"):
         assert last_value(patterns.answer(text, 24)) == parse(text).pairs(24)
+    assert "mixer=LinearAttention()" in patterns.answer("linear", 24)
     for name in ("gpt2", "grid-rnn"):
         found = costs.priced(name, "", 64, 2, costs.WAYS[1], "float32")
         line = costs.python_line(name, 64, 2, costs.WAYS[1])

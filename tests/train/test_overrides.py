@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from regard.layers import Rotary
+from regard.layers import LinearAttention, Rotary, Softmax
 from regard.pattern import Causal, Strided
 from regard.train import AdamW, Cosine, Linear, Muon, override
 from regard.train.overrides import names_of
@@ -18,6 +18,8 @@ from tests.train import small
         ("task.model.depth=8", "task.model.depth", 8),
         ("model.pattern=strided(3)", "task.model.pattern", Strided(3)),
         ("model.pattern=strided(3); causal", "task.model.pattern", (Strided(3), Causal())),
+        ("model.mixer=LinearAttention", "task.model.mixer", LinearAttention()),
+        ("model.mixer=Softmax; LinearAttention()", "task.model.mixer", (Softmax(), LinearAttention())),
         ("model.position=Rotary(base=500.0)", "task.model.position", Rotary(500.0)),
         ("optimizer.lr=1e-2", "optimizer.lr", 0.01),
         ("optimizer=Muon(lr=0.5)", "optimizer", Muon(lr=0.5)),
@@ -58,7 +60,11 @@ def test_one_limit_replaces_another():
         ("batch", "--set takes path=value"),
         ("optimizer=Adam(lr=1)", "optimizer must be AdamW or Muon, got optimizer='Adam(lr=1)'"),
         ("compile=fast", "compile must be one of auto, none, compile, graph, got compile='fast'"),
-        ("model.pattern=strid(3)", "pattern must be"),
+        ("model.pattern=strid(3)", "got pattern='strid(3)': no pattern is called 'strid'; did you mean"),
+        ("model.pattern=linear", "linear attention is no pattern: a model says mixer=LinearAttention()"),
+        ("model.pattern=causal; linear", "linear attention is no pattern: a model says mixer="),
+        ("model.mixer=linear", "mixer must be Softmax or LinearAttention or Sequence, got mixer='linear'"),
+        ("model.mixer=Softmax; Rotary", "each must be Softmax or LinearAttention, got each='Rotary'"),
         ("accumulate=3", "accumulate must divide batch, got batch=8, accumulate=3"),
     ],
 )
@@ -73,6 +79,17 @@ def test_what_cannot_be_set(setting, message):
 def test_a_recipe_is_written_and_read_back(kind):
     recipe = getattr(small, kind)(optimizer=Muon(adam=AdamW(lr=3.0)), schedule=Cosine(floor=0.5))
     assert from_data(to_data(recipe)) == recipe
+
+
+def test_linear_attention_was_a_pattern():
+    settings = ["model.pattern=strided(3); causal", "model.mixer=Softmax; LinearAttention"]
+    recipe = override(small.language(), settings)
+    data = to_data(replace(recipe, before=recipe))
+    for stage in (data, data["before"]):
+        model = stage["task"]["model"]
+        assert model.pop("mixer") == [{"part": "Softmax"}, {"part": "LinearAttention"}]
+        model["pattern"] = [{"pattern": "strided(3)"}, {"pattern": "linear"}]
+    assert from_data(data) == replace(recipe, before=recipe)
 
 
 def test_an_open_vocabulary_was_written_as_1():

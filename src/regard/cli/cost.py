@@ -29,7 +29,7 @@ SweepText = Annotated[
     str | None, typer.Option("--sweep", metavar="n=A:B", help="Cost against length, such as n=1k:1M.")
 ]
 Patterns = Annotated[
-    list[str] | None, typer.Option("--curve", metavar="PATTERN", help="A curve of the sweep, or rnn.")
+    list[str] | None, typer.Option("--curve", metavar="PATTERN", help="A curve of the sweep, or linear, rnn.")
 ]
 Out = Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write the plot or the table here.")]
 
@@ -134,7 +134,7 @@ def _sweep(
 ) -> None:
     from regard.cli.priceable import changed, find
     from regard.cost import CONVENTIONS, AttentionShape
-    from regard.cost.sweep import CURVES, figure, overtakings, sweep
+    from regard.cost.sweep import figure, overtakings, sweep
     from regard.paper.figures import save_figure
 
     variable, _, span = text.partition("=")
@@ -144,7 +144,7 @@ def _sweep(
     if out is not None and out.suffix.lower() not in (".png", ".svg"):
         raise ValueError(f"out must end in .png or .svg, got out={str(out)!r}")
     what = AttentionShape(width=512, heads=8) if name is None else find(name)[0]
-    found = sweep(changed(what, change or []), length("n", low), length("n", high), curve or CURVES)
+    found = sweep(changed(what, change or []), length("n", low), length("n", high), curve)
     if out is not None:
         save_figure(figure(found), out)
     if as_json:

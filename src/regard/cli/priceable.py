@@ -11,11 +11,12 @@ import torch
 
 from regard.errors import did_you_mean
 from regard.models import GridCompletionConfig
-from regard.models.files import MODELS, build_config
+from regard.models.files import MODELS, PARTS, build_config
 from regard.models.huggingface_config import read_config
 from regard.models.huggingface_shapes import DecoderShape
 from regard.models.presets import PRESETS, preset
 from regard.pattern import parse
+from regard.values import read_part
 
 if TYPE_CHECKING:
     from regard.train import Recipe
@@ -81,7 +82,7 @@ def from_recipe(recipe: Recipe, words: str) -> tuple[object, str]:
 
 
 def changed(what: object, changes: list[str]) -> object:
-    """The config with fields set from texts; a pattern by its text, anything else as JSON."""
+    """The config with fields set from texts: patterns and parts as `regard train` does, else as JSON."""
     for text in changes:
         field, sign, value = text.partition("=")
         names = [f.name for f in fields(what)] if is_dataclass(what) else []
@@ -92,12 +93,23 @@ def changed(what: object, changes: list[str]) -> object:
             )
         assert is_dataclass(what)  # it has fields
         assert not isinstance(what, type)
-        try:
-            found = parse(value) if field == "pattern" else json.loads(value)
-        except json.JSONDecodeError:
-            found = value
-        what = replace(what, **{field: tuple(found) if isinstance(found, list) else found})
+        what = replace(what, **{field: _value(field, value)})
     return what
+
+
+def _value(field: str, text: str) -> object:
+    words = [word.strip() for word in text.split(";")]
+    if field == "pattern":
+        found: list[object] = [parse(word) for word in words]
+    elif all(word.partition("(")[0] in PARTS for word in words):
+        found = [read_part(word, PARTS) for word in words]
+    else:
+        try:
+            value = json.loads(text)
+        except json.JSONDecodeError:
+            return text
+        return tuple(value) if isinstance(value, list) else value
+    return found[0] if len(found) == 1 else tuple(found)
 
 
 def default_tokens(what: object) -> int | None:

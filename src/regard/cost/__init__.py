@@ -3,12 +3,7 @@
 from regard.cost.executed import executed
 from regard.cost.pricing import price
 from regard.cost.result import CONVENTIONS, Cost
-from regard.layers.attention_shapes import (
-    AttentionShape,
-    LinearAttentionShape,
-    PooledAttentionShape,
-    WeightlessShape,
-)
+from regard.layers.attention_shapes import AttentionShape, PooledAttentionShape, WeightlessShape
 from regard.layers.feedforward import FeedForwardShape
 from regard.layers.image_shapes import ConvolutionShape, PatchShape
 from regard.layers.recurrent_shapes import GridRNNShape, RNNShape
@@ -22,7 +17,6 @@ __all__ = [
     "EmbeddingShape",
     "FeedForwardShape",
     "GridRNNShape",
-    "LinearAttentionShape",
     "LinearShape",
     "LossShape",
     "NormShape",

@@ -8,13 +8,10 @@ from regard.cost.dense import kept, product, product_gradient, weights
 from regard.cost.pair_counts import PairCounts, keys_held, pair_counts
 from regard.cost.result import Cost
 from regard.cost.setting import Setting, less_one
-from regard.layers.attention_shapes import (
-    LinearMixShape,
-    PooledAttentionShape,
-    SoftmaxShape,
-    WeightlessShape,
-)
+from regard.layers.attention_shapes import PooledAttentionShape, WeightlessShape
 from regard.layers.letters import Number, is_letter
+from regard.layers.linear_mixer import LinearMixShape
+from regard.layers.softmax_mixer import SoftmaxShape
 from regard.layers.stack import causal
 
 
@@ -115,9 +112,9 @@ def linear_mix(shape: LinearMixShape, s: Setting) -> Cost:
     sizes = (queries, keys, runs, H, G, D, D)
     state = s.batch * G * D * (D + 1) * max(s.each, 4)  # never in half precision
     mix = linear_attention(*sizes) + kept(s, rows * H * D)
-    mix += Cost(depth=1, cache_bytes=state, moved_bytes=2 * n * state if s.decode else 0)
-    if shape.featured:
-        mix += Cost(other={"feature": (H + G) * rows * D})
+    mix += Cost(depth=1, other={"feature": (H + G) * rows * D})
+    if shape.looks_back:
+        mix += Cost(cache_bytes=state, moved_bytes=2 * n * state if s.decode else 0)
     return mix + linear_attention_gradient(*sizes) if s.training else mix
 
 

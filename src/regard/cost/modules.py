@@ -64,6 +64,7 @@ def _attention(m: layers.Attention) -> AttentionShape:
         kv_heads=m.kv_heads,
         head_width=m.head_width,
         pattern=m.pattern,
+        mixer=m.mixer,
         position=m.rotary if m.rotary is not None else Alibi() if m.bias is not None else None,
     )
 

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 from regard.cost.pricing import price
 from regard.errors import check_int
+from regard.layers import Alibi, LinearAttention, Softmax
 from regard.layers.attention_shapes import AttentionShape
 from regard.layers.recurrent_shapes import RNNShape
 from regard.models import GPTConfig
 from regard.paper.figures import dress, legend, new_figure
 from regard.paper.ink import INK, SERIES
 from regard.paper.quantities import binary
-from regard.pattern import Pattern, parse
+from regard.pattern import Causal, parse
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 CURVES = ("causal", "windowed(256)", "strided(1024)", "linear")
 PER_OCTAVE = 2
-RNN = "rnn"
+RNN, LINEAR = "rnn", "linear"
 
 Swept = GPTConfig | AttentionShape
 
@@ -53,8 +54,9 @@ class Sweep:
         return asdict(self)
 
 
-def sweep(what: object, first: int, last: int, curves: Sequence[str] = CURVES) -> Sweep:
-    """The flops of one forward pass of `what` under each pattern, and of an RNN of its width for "rnn".
+def sweep(what: object, first: int, last: int, curves: Sequence[str] | None = None) -> Sweep:
+    """The flops of one forward pass of `what` under each pattern, with linear attention for "linear", and of
+    an RNN of its width for "rnn"; without names, of `CURVES` as far as they fit its position.
 
     >>> found = sweep(AttentionShape(width=64, heads=1), 16, 1024, ["full", "linear"])
     >>> [(one.n, one.cheaper) for one in found.crossings]
@@ -64,7 +66,7 @@ def sweep(what: object, first: int, last: int, curves: Sequence[str] = CURVES) -
     check_int("last", last, first + 1)
     if not isinstance(what, Swept):
         raise ValueError(f"a sweep is over a GPTConfig or an AttentionShape, got {type(what).__name__}")
-    asked = {name: lru_cache(_curve(what, name, last)) for name in curves}
+    asked = {name: lru_cache(_curve(what, name, last)) for name in curves or curves_of(what)}
     lengths, searched = _lengths(first, last), _lengths(1, last)
     crossings = []
     for a, b in combinations(asked, 2):
@@ -78,6 +80,11 @@ def sweep(what: object, first: int, last: int, curves: Sequence[str] = CURVES) -
     return Sweep(lengths, values, tuple(ordered), describe(what))
 
 
+def curves_of(what: Swept) -> tuple[str, ...]:
+    """The curves that can be asked of it: linear attention has no scores for Alibi to bias."""
+    return tuple(name for name in CURVES if name != LINEAR or not isinstance(what.position, Alibi))
+
+
 def describe(what: Swept) -> str:
     """One line on what is swept."""
     if isinstance(what, GPTConfig):
@@ -88,10 +95,11 @@ def describe(what: Swept) -> str:
 def _curve(what: Swept, name: str, longest: int) -> Callable[[int], int]:
     if name == RNN:
         return partial(_flops, RNNShape(channels=what.width, hidden=what.width))
-    pattern: Pattern = parse(name)
+    mixer = LinearAttention() if name == LINEAR else Softmax()
+    pattern = Causal() if name == LINEAR else parse(name)
     if isinstance(what, GPTConfig):
-        return partial(_flops, replace(what, pattern=pattern, context=longest))
-    return partial(_flops, replace(what, pattern=pattern))
+        return partial(_flops, replace(what, pattern=pattern, mixer=mixer, context=longest))
+    return partial(_flops, replace(what, pattern=pattern, mixer=mixer))
 
 
 def _flops(what: Swept | RNNShape, n: int) -> int:

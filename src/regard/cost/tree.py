@@ -11,7 +11,9 @@ from regard.cost.result import Cost, tree
 from regard.cost.setting import Setting, less_one
 from regard.layers import attention_shapes, image_shapes, recurrent_shapes, shapes
 from regard.layers.letters import Number, is_letter
+from regard.layers.linear_mixer import LinearMixShape
 from regard.layers.shapes import HasShapes, Shape
+from regard.layers.softmax_mixer import SoftmaxShape
 from regard.sharing.sizes import pair
 
 Rule = Callable[[Any, Setting], Cost]
@@ -113,8 +115,8 @@ RULES: dict[type[Shape], Rule] = {
     shapes.MeanShape: elements.mean,
     shapes.MovedShape: elements.moved,
     shapes.LossShape: elements.loss,
-    attention_shapes.SoftmaxShape: attention.softmax_mix,
-    attention_shapes.LinearMixShape: attention.linear_mix,
+    SoftmaxShape: attention.softmax_mix,
+    LinearMixShape: attention.linear_mix,
     attention_shapes.PooledAttentionShape: attention.pooled,
     attention_shapes.WeightlessShape: attention.weightless,
     recurrent_shapes.ScanShape: recurrent.scan,

@@ -1,21 +1,20 @@
-"""Attention with weights: one fused projection, any pattern, grouped heads, cache and trace."""
+"""Attention with weights: one fused projection, any pattern and mixer, grouped heads, cache and trace."""
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear, scaled_dot_product_attention
 
-from regard.attention import DistanceBias, attend
 from regard.attention.triton import short
-from regard.layers import compiled
-from regard.layers.cache import CachedKeys, LayerCache
+from regard.layers.cache import CachedKeys, LayerPast
 from regard.layers.letters import check_size, divides, ratio
-from regard.layers.linear_mixer import LinearAttention, LinearCache, mix_linear
+from regard.layers.linear_mixer import LinearAttention
 from regard.layers.position import Alibi, Position, Rotary
-from regard.layers.slots import attend_slots
+from regard.layers.softmax_mixer import Softmax, record
 from regard.layers.tracing import Trace
 from regard.pattern import Full, Pattern
+
+Mixer = Softmax | LinearAttention
 
 
 class Attention(nn.Module):
@@ -37,6 +36,7 @@ class Attention(nn.Module):
         kv_heads: int | None = None,
         head_width: int | None = None,
         pattern: Pattern = Full(),  # noqa: B008 - a frozen value
+        mixer: Mixer = Softmax(),  # noqa: B008 - a frozen value
         position: Position | None = None,
     ) -> None:
         super().__init__()
@@ -44,16 +44,12 @@ class Attention(nn.Module):
         self.kv_heads, self.head_width = check_heads(width, heads, kv_heads, head_width, position)
         if not isinstance(pattern, Pattern):
             raise ValueError(f"pattern must be a regard.pattern value, got {pattern=}")
-        if isinstance(pattern, LinearAttention):
-            if isinstance(position, Alibi):
-                raise ValueError(f"{position} adds to the scores of a softmax, which {pattern} has not")
-        elif any(isinstance(atom, LinearAttention) for atom in pattern.atoms()):
-            raise ValueError(f"linear stands alone, not inside an expression, got {pattern=}")
-        self.pattern = pattern
+        check_mixer(mixer, pattern, position)
+        self.pattern, self.mixer = pattern, mixer
         self.rotary = position if isinstance(position, Rotary) else None
         self.bias = position.bias(heads) if isinstance(position, Alibi) else None
         # Short sequences go straight from the projection to a kernel, where nothing else touches the scores.
-        bare = not isinstance(position, Rotary | Alibi) and not isinstance(pattern, LinearAttention)
+        bare = not isinstance(position, Rotary | Alibi) and mixer == Softmax()
         self.band = short.band_in_one_tile(pattern) if bare else None
         self.qkv = nn.Linear(width, (heads + 2 * self.kv_heads) * self.head_width)
         self.out = nn.Linear(heads * self.head_width, width)
@@ -63,7 +59,7 @@ class Attention(nn.Module):
         x: Tensor,
         *,
         segments: Tensor | None = None,
-        cache: LayerCache | LinearCache | None = None,
+        cache: LayerPast | None = None,
         trace: Trace | None = None,
     ) -> Tensor:
         """Map tokens (B,N,C) to (B,N,C); with a cache they continue what it holds."""
@@ -72,21 +68,15 @@ class Attention(nn.Module):
         if self.band is not None and qkv.is_cuda and segments is cache is None and short.fits(qkv):
             if trace is not None:
                 q, k, v = qkv.transpose(1, 2).split([H, G, G], dim=1)  # B H N D
-                _record(q, CachedKeys(k, v, None), self.pattern, None, trace)
+                record(q, CachedKeys(k, v, None), self.pattern, None, trace)
             return self.out(short.attend_qkv(qkv, H, self.band).flatten(2))
         q, k, v = qkv.transpose(1, 2).split([H, G, G], dim=1)  # B H N D
         if self.rotary is not None:
             start = 0 if cache is None else cache.length
             q, k = self.rotary.turn(q, start), self.rotary.turn(k, start)
-        if isinstance(self.pattern, LinearAttention):
-            assert cache is None or isinstance(cache, LinearCache)
-            out = mix_linear(q, k, v, segments, cache, trace)
-        elif torch.compiler.is_compiling() and cache is None and trace is None:
-            out = compiled.mix(q, k, v, self.pattern, self.bias, segments)
-        else:
-            assert cache is None or isinstance(cache, LayerCache)
-            seen = CachedKeys(k, v, segments, None) if cache is None else cache.extend(k, v, segments)
-            out = _mix(q, seen, self.pattern, self.bias, trace)
+        out = self.mixer.mix(
+            q, k, v, self.pattern, bias=self.bias, segments=segments, cache=cache, trace=trace
+        )
         return self.out(out.transpose(1, 2).flatten(2))  # B H N D -> B N H·D
 
     def first_row(self, x: Tensor) -> Tensor:
@@ -100,40 +90,11 @@ class Attention(nn.Module):
         return self.out(out.transpose(1, 2).flatten(2))
 
 
-def _mix(
-    q: Tensor, seen: CachedKeys, pattern: Pattern, bias: DistanceBias | None, trace: Trace | None
-) -> Tensor:
-    if seen.positions is not None:
-        return _mix_slots(q, seen, pattern, bias, trace)
-    if trace is not None:
-        _record(q, seen, pattern, bias, trace)
-    return attend(q, seen.key, seen.value, pattern, bias=bias, segments=seen.segments)
-
-
-@torch.no_grad()
-def _record(q: Tensor, seen: CachedKeys, pattern: Pattern, bias: DistanceBias | None, trace: Trace) -> None:
-    """The weights by a run of its own: the output must not change because someone watches."""
-    key, value, segments = seen.key, seen.value, seen.segments
-    given = attend(
-        q, key, value, pattern, bias=bias, segments=segments, impl="reference", return_weights=True
-    )
-    trace.record("weights", given[1])
-
-
-def _mix_slots(
-    q: Tensor, seen: CachedKeys, pattern: Pattern, bias: DistanceBias | None, trace: Trace | None
-) -> Tensor:
-    """Some keys were dropped or overwritten: slots no longer tell positions, so the mask is spelt out."""
-    keys, queries = seen.positions, seen.queries
-    assert keys is not None
-    assert queries is not None
-    allowed = (pattern.allows(queries[:, None], keys[None, :]) & (keys >= 0))[None, None]  # 1 1 N S
-    if seen.segments is not None:
-        assert seen.own is not None
-        own = seen.own[:, None, :, None]
-        allowed = allowed & (own == seen.segments[:, None, None, :]) & (own >= 0)
-    dense = None if bias is None else bias.dense(queries[:, None], keys[None, :])
-    return attend_slots(q, seen.key, seen.value, allowed, dense, trace)
+def check_mixer(mixer: Mixer, pattern: Pattern, position: Position | None) -> None:
+    """Raise unless a layer can mix its tokens so, under this pattern and with this position."""
+    if not isinstance(mixer, Mixer):
+        raise ValueError(f"mixer must be Softmax() or LinearAttention(), got {mixer=}")
+    mixer.check(pattern, position)
 
 
 def check_heads(

@@ -1,112 +1,58 @@
-"""The shapes of attention: with projections, over a pattern, linear, pooled, and without weights."""
+"""The shapes of attention: with projections and any mixer, pooled, and without weights."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import ClassVar
 
-from regard.layers.letters import Number, divides, ratio
-from regard.layers.linear_mixer import LinearAttention
-from regard.layers.position import Alibi, Position, Rotary
+from regard.layers.attention import Mixer, check_heads, check_mixer
+from regard.layers.letters import Number
+from regard.layers.position import Position, Rotary
 from regard.layers.shapes import ElementwiseShape, LinearShape, Shape, TreeShape, WeightsShape, function, tree
+from regard.layers.softmax_mixer import Softmax
 from regard.pattern import Full, Pattern
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Heads:
-    """What is projected into heads of queries, and as many or fewer of keys and values."""
+class AttentionShape(Shape):
+    """`regard.layers.Attention`: projections, any pattern and mixer, grouped heads, Rotary or Alibi.
+
+    `head_norm` is an RMSNorm on each query and key head.
+    """
 
     width: Number
     heads: Number = 1
     kv_heads: Number | None = None
     head_width: Number | None = None
-    sizes: ClassVar[tuple[str, ...]] = ("width", "heads", "kv_heads", "head_width")
-
-    @property
-    def filled(self) -> tuple[Number, Number, Number]:
-        """(heads, kv_heads, head_width), unset sizes filled in as the layers do."""
-        whole = ratio(self.width, self.heads) if self.head_width is None else self.head_width
-        return self.heads, self.heads if self.kv_heads is None else self.kv_heads, whole
-
-
-@dataclass(frozen=True, kw_only=True)
-class AttentionShape(_Heads, Shape):
-    """`regard.layers.Attention`: projections, any pattern, grouped heads, Rotary or Alibi.
-
-    `head_norm` is an RMSNorm on each query and key head.
-    """
-
     pattern: Pattern = Full()  # noqa: RUF009 - a frozen value
+    mixer: Mixer = Softmax()  # noqa: RUF009 - a frozen value
     position: Position | None = None
     qkv_bias: bool = True
     out_bias: bool = True
     head_norm: bool = False
+    sizes: ClassVar = ("width", "heads", "kv_heads", "head_width")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.head_width is None and not divides(self.heads, self.width):
-            got = f"{self.width} and {self.heads}"
-            raise ValueError(f"heads must divide width unless head_width is given, got {got}")
-        if self.kv_heads is not None and not divides(self.kv_heads, self.heads):
-            raise ValueError(f"kv_heads must divide heads, got {self.heads} and {self.kv_heads}")
+        check_heads(self.width, self.heads, self.kv_heads, self.head_width, self.position)
+        check_mixer(self.mixer, self.pattern, self.position)
 
     def shapes(self) -> TreeShape:
         """Projections, turned or biased scores, weighted sums, and the way back."""
-        H, G, D = self.filled
+        G, D = check_heads(self.width, self.heads, self.kv_heads, self.head_width, self.position)
+        H = self.heads
         both = (H + G) * D  # the queries and keys of a token
         head_norms = WeightsShape(count=2 * D) + function("norm", both, kept=True)
         rotary = ElementwiseShape(multiplies=2 * both, adds=both, kept=both)
-        if isinstance(self.pattern, LinearAttention):
-            mix: Shape = LinearMixShape(heads=H, kv_heads=G, head_width=D, featured=True)
-        else:
-            biased = isinstance(self.position, Alibi)
-            mix = SoftmaxShape(heads=H, kv_heads=G, head_width=D, pattern=self.pattern, biased=biased)
         return tree(
             {
                 "qkv": LinearShape(inputs=self.width, outputs=(H + 2 * G) * D, bias=self.qkv_bias),
                 "head_norms": head_norms if self.head_norm else None,
                 "rotary": rotary if isinstance(self.position, Rotary) else None,
-                "mix": mix,
+                "mix": self.mixer.shape((H, G, D), self.pattern, self.position),
                 "out": LinearShape(inputs=H * D, outputs=self.width, bias=self.out_bias),
             }
         )
-
-
-@dataclass(frozen=True, kw_only=True)
-class LinearAttentionShape(_Heads, Shape):
-    """Projections as in `AttentionShape`, but with `linear_attend` between them."""
-
-    feature: str = "identity"
-
-    def shapes(self) -> TreeShape:
-        """Projections, running sums, and the way back."""
-        H, G, D = self.filled
-        featured = self.feature != "identity"
-        qkv = LinearShape(inputs=self.width, outputs=(H + 2 * G) * D)
-        mix = LinearMixShape(heads=H, kv_heads=G, head_width=D, featured=featured)
-        return tree({"qkv": qkv, "mix": mix, "out": LinearShape(inputs=H * D, outputs=self.width)})
-
-
-@dataclass(frozen=True, kw_only=True)
-class SoftmaxShape(Shape):
-    """Scores, softmax and weighted sums over a pattern; keys are cached where it looks back only."""
-
-    heads: Number
-    kv_heads: Number
-    head_width: Number
-    pattern: Pattern = Full()  # noqa: RUF009 - a frozen value
-    biased: bool = False
-    cached: bool = True
-
-
-@dataclass(frozen=True, kw_only=True)
-class LinearMixShape(Shape):
-    """Linear attention: running sums in place of keys, of features of queries and keys or of themselves."""
-
-    heads: Number
-    kv_heads: Number
-    head_width: Number
-    featured: bool
 
 
 @dataclass(frozen=True, kw_only=True)

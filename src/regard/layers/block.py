@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from regard.layers.attention import Attention
 from regard.layers.attention_shapes import AttentionShape
-from regard.layers.cache import LayerCache
+from regard.layers.cache import LayerPast
 from regard.layers.dropout import drop
 from regard.layers.feedforward import FeedForwardPart, Gelu
 from regard.layers.norms import LayerNorm, Norm
@@ -99,7 +99,7 @@ class TransformerBlock(nn.Module):
         x: Tensor,
         *,
         segments: Tensor | None = None,
-        cache: LayerCache | None = None,
+        cache: LayerPast | None = None,
         trace: Trace | None = None,
         generator: torch.Generator | None = None,
     ) -> Tensor:

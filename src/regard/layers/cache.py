@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,8 +10,7 @@ import torch
 from torch import Tensor
 
 from regard.errors import check_int
-from regard.layers.linear_mixer import LinearAttention, LinearCache
-from regard.layers.slots import layout_of
+from regard.layers.slots import Layout, layout_of
 from regard.pattern import Pattern
 
 SHORTEST = 64  # slots that an unbounded cache starts with; it doubles when they are full
@@ -31,7 +31,30 @@ class CachedKeys:
     own: Tensor | None = None  # B N, the segments of the newest
 
 
-class LayerCache:
+class LayerPast(ABC):
+    """The past of one layer, of whatever kind, up to `capacity` positions."""
+
+    def __init__(self, capacity: int) -> None:
+        check_int("capacity", capacity, 1)
+        self.capacity, self.length, self.segmented = capacity, 0, False
+
+    @property
+    @abstractmethod
+    def nbytes(self) -> int:
+        """The bytes of what is held."""
+
+    def admit(self, count: int, segments: Tensor | None, layer: object) -> int:
+        """Where so many further positions of a layer end, or a ValueError where they cannot be taken in."""
+        stop = self.length + count
+        if stop > self.capacity:
+            raise ValueError(f"the cache of {layer} ends at {self.capacity} positions, got {stop}")
+        if self.length and self.segmented != (segments is not None):
+            raise ValueError("segments must be given at every step of a cache or at none")
+        self.segmented = segments is not None
+        return stop
+
+
+class LayerCache(LayerPast):
     """The past of one attention layer: a new key is written over one that nobody can see any more.
 
     >>> from regard.pattern import Strided
@@ -42,14 +65,14 @@ class LayerCache:
     (10, 3, torch.Size([1, 1, 3, 4]))
     """
 
-    def __init__(self, pattern: Pattern, capacity: int) -> None:
-        check_int("capacity", capacity, 1)
-        self.pattern, self.capacity = pattern, capacity
+    def __init__(self, pattern: Pattern, capacity: int, layout: Layout | None = None) -> None:
+        super().__init__(capacity)
+        self.pattern = pattern
         self.bounded = pattern.keys_kept() is not None  # the pattern lets old keys go
-        self.length = 0
         totals = [atom.total for atom in pattern.atoms() if atom.total is not None]
         self.total = min(totals, default=None)  # no position past it has a meaning
-        self.layout = layout_of(pattern, capacity if self.bounded else self._room(1))
+        self.capacity = min(capacity, *totals) if totals else capacity
+        self.layout = layout or layout_of(pattern, capacity if self.bounded else self._room(1))
         self.key: Tensor | None = None  # B G S D, S the slots
         self.value: Tensor | None = None
         self.segments: Tensor | None = None
@@ -68,12 +91,7 @@ class LayerCache:
 
     def extend(self, key: Tensor, value: Tensor, segments: Tensor | None = None) -> CachedKeys:
         """Take in the next keys (B,G,N,D), values and segments (B,N); give what their queries may need."""
-        start, stop = self.length, self.length + key.shape[2]
-        most = self.capacity if self.total is None else min(self.capacity, self.total)
-        if stop > most:
-            raise ValueError(f"the cache of {self.pattern} ends at {most} positions, got {stop}")
-        if start and (segments is None) != (self.segments is None):
-            raise ValueError("segments must be given at every step of a cache or at none")
+        start, stop = self.length, self.admit(key.shape[2], segments, self.pattern)
         slots = self._reserve(key, value, segments, stop)
         new = (key, value, segments)
         seen = None if key.shape[2] == 1 else self._before(slots, new)
@@ -135,19 +153,16 @@ class LayerCache:
 
 
 class Cache:
-    """The past of a whole model: slots for each pattern, a state for linear attention.
+    """The past of a whole model, layer by layer.
 
-    >>> from regard.pattern import Causal, Strided
-    >>> cache = Cache([Strided(back=3), Causal()], capacity=64)
-    >>> [layer.bounded for layer in cache.layers]
-    [True, False]
+    >>> from regard.pattern import Strided
+    >>> cache = Cache([LayerCache(Strided(back=back), capacity=64) for back in (1, 3)])
+    >>> cache.length, cache.nbytes
+    (0, 0)
     """
 
-    def __init__(self, patterns: Sequence[Pattern], capacity: int) -> None:
-        self.layers: list[LayerCache | LinearCache] = [
-            LinearCache(capacity) if isinstance(pattern, LinearAttention) else LayerCache(pattern, capacity)
-            for pattern in patterns
-        ]
+    def __init__(self, layers: Sequence[LayerPast]) -> None:
+        self.layers = list(layers)
 
     @property
     def length(self) -> int:

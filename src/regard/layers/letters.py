@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from sympy import Expr, Symbol
 
 Number: TypeAlias = "int | Expr"  # a text, so that sympy waits until a letter is used
+HeadSizes = tuple[Number, Number, Number]  # heads, kv_heads, head_width
 
 
 def letter(name: str) -> Symbol:

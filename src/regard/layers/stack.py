@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import cast
+from typing import Any, TypeVar, cast
 
 import torch
 from torch import Tensor, nn
 
 from regard.errors import check_int
-from regard.layers.attention import Attention
+from regard.layers.attention import Attention, Mixer
 from regard.layers.block import Assembly, TransformerBlock
 from regard.layers.cache import Cache
 from regard.layers.position import Position
+from regard.layers.softmax_mixer import Softmax
 from regard.layers.tracing import Trace
 from regard.pattern import (
     And,
@@ -26,9 +27,13 @@ from regard.pattern import (
     Windowed,
 )
 
+Value = TypeVar("Value", Pattern, Mixer)
+
 
 class Stack(nn.ModuleList):
     """Blocks one after another; the arguments of `Attention` are shared, the patterns are one per block.
+
+    Mixers are cycled over the blocks.
 
     >>> from regard.layers import PreNorm
     >>> from regard.pattern import Causal, Strided
@@ -37,7 +42,7 @@ class Stack(nn.ModuleList):
     torch.Size([5, 7, 48])
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what `Attention` takes, and what a block does
         self,
         patterns: Sequence[Pattern],
         assembly: Assembly,
@@ -46,15 +51,17 @@ class Stack(nn.ModuleList):
         heads: int,
         kv_heads: int | None = None,
         head_width: int | None = None,
+        mixer: Mixer | Sequence[Mixer] = Softmax(),  # noqa: B008 - a frozen value
         position: Position | None = None,
         dropout: float = 0.0,
     ) -> None:
-        def attention(pattern: Pattern) -> Attention:
+        def attention(pattern: Pattern, mixer: Mixer) -> Attention:
             sizes = {"kv_heads": kv_heads, "head_width": head_width}
-            return Attention(width, heads, pattern=pattern, position=position, **sizes)
+            return Attention(width, heads, pattern=pattern, mixer=mixer, position=position, **sizes)
 
         super().__init__(
-            TransformerBlock(attention(pattern), assembly, dropout=dropout) for pattern in patterns
+            TransformerBlock(attention(*layer), assembly, dropout=dropout)
+            for layer in zip(patterns, cycle(mixer, len(patterns)), strict=True)
         )
 
     def forward(
@@ -77,6 +84,11 @@ class Stack(nn.ModuleList):
             )
         return x
 
+    def cache(self, capacity: int) -> Cache:
+        """An empty cache for so many positions."""
+        layers = [cast(TransformerBlock, block).attention for block in self]
+        return Cache([layer.mixer.cache(layer.pattern, capacity) for layer in layers])
+
     def first(self, x: Tensor, *, generator: torch.Generator | None = None) -> Tensor:
         """Token 0 (B,1,C) of what comes out where the last block sees everything."""
         *before, last = self
@@ -85,27 +97,28 @@ class Stack(nn.ModuleList):
         return cast(TransformerBlock, last).first(x, generator=generator)
 
 
-def check_pattern(pattern: Pattern | Sequence[Pattern]) -> Pattern | tuple[Pattern, ...]:
-    """One pattern as it is, several as a tuple, or a ValueError."""
-    if isinstance(pattern, Pattern):
-        return pattern
-    patterns = tuple(pattern) if isinstance(pattern, Iterable) else ()
-    if not patterns or not all(isinstance(one, Pattern) for one in patterns):
-        raise ValueError(f"pattern must be a regard.pattern value or a sequence of them, got {pattern!r}")
-    return patterns
+def one_or_more(name: str, given: Any, kind: Any) -> Any:
+    """One pattern or mixer as it is, several as a tuple, or a ValueError."""
+    if isinstance(given, kind):
+        return given
+    several = tuple(given) if isinstance(given, Iterable) else ()
+    if not several or not all(isinstance(one, kind) for one in several):
+        what = "a regard.pattern value" if kind is Pattern else "Softmax(), LinearAttention()"
+        raise ValueError(f"{name} must be {what} or a sequence of them, got {given!r}")
+    return several
 
 
-def cycle(pattern: Pattern | Sequence[Pattern], depth: int) -> tuple[Pattern, ...]:
-    """One pattern per block: the given ones over and over.
+def cycle(given: Value | Sequence[Value], depth: int) -> tuple[Value, ...]:
+    """One pattern, or one mixer, per block: the given ones over and over.
 
     >>> from regard.pattern import Causal, Strided
     >>> cycle([Strided(back=1), Causal()], depth=3)
     (Strided(back=1), Causal(), Strided(back=1))
     """
     check_int("depth", depth, 0)
-    checked = check_pattern(pattern)
-    patterns = (checked,) if isinstance(checked, Pattern) else checked
-    return tuple(patterns[i % len(patterns)] for i in range(depth))
+    checked = one_or_more("pattern", given, Pattern | Mixer)
+    values = checked if isinstance(checked, tuple) else (checked,)
+    return tuple(values[i % len(values)] for i in range(depth))
 
 
 def causal(pattern: Pattern) -> Pattern:

@@ -9,8 +9,8 @@ from torch import nn
 from regard.course import FFN, AttentionResidual, DialogueGPT, PatchEmbed, Transformer, VisionTransformer
 from regard.course.attention import AttentionHead, MultiHeadedAttention
 from regard.layers import shapes
-from regard.layers.attention_shapes import SoftmaxShape
 from regard.layers.shapes import LinearShape, Shape, added, function, tree
+from regard.layers.softmax_mixer import SoftmaxShape
 from regard.pattern import Causal, Full, Pattern
 
 COURSE = (

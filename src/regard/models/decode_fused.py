@@ -9,13 +9,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import gelu
 
-from regard.layers import Gelu, LayerNorm, Learned, Natural, PreNorm, Scaled, Sinusoidal
+from regard.layers import Gelu, LayerNorm, Learned, Natural, PreNorm, Scaled, Sinusoidal, Softmax
 from regard.layers.feedforward import FeedForward
-from regard.layers.linear_mixer import LinearAttention
 from regard.layers.position import turning
 from regard.layers.slots import shows_all_held
-from regard.models.decode import Affine, Decoder, PatternSlots, bias_of
-from regard.pattern import Pattern
+from regard.layers.softmax_mixer import PatternSlots, SlotMemory
+from regard.models.decode import Affine, Decoder, Memory, bias_of
 
 if TYPE_CHECKING:
     from regard.models.gpt import GPT
@@ -34,10 +33,7 @@ def no_fused(model: GPT) -> str | None:
         (not isinstance(block, PreNorm), f"the kernels know PreNorm, got {block}"),
         (not isinstance(block.norm, LayerNorm), f"the kernels know LayerNorm, got {block.norm}"),
         (not isinstance(block.feedforward, Gelu), f"the kernels know Gelu, got {block.feedforward}"),
-        (
-            any(isinstance(pattern, LinearAttention) for pattern in config.patterns),
-            "linear attention is left to torch's own products",
-        ),
+        (set(config.mixers) != {Softmax()}, f"the kernels know Softmax, got {config.mixer}"),
         (
             any(atom.total is not None for pattern in config.patterns for atom in pattern.atoms()),
             "a pattern with a geometry needs its table",
@@ -106,7 +102,7 @@ class FusedDecoder(Decoder):
             attention, feed = block.attention, block.feedforward
             assert isinstance(feed, FeedForward)
             self._project(self.x, attention.qkv, self.qkv, norm=block.attention_norm)
-            self._mix(attention.pattern, past)
+            self._mix(past)
             self._project(self.mixed, attention.out, self.x, add=True)
             self._project(self.x, feed.up, self.hidden, norm=block.feedforward_norm, active=True)
             self._project(self.hidden, feed.down, self.x, add=True)
@@ -120,7 +116,7 @@ class FusedDecoder(Decoder):
             attention, feed = block.attention, block.feedforward
             assert isinstance(feed, FeedForward)
             _affine(self.normed, attention.qkv, self.qkv)
-            self._mix(attention.pattern, past)
+            self._mix(past)
             _affine(self.mixed, attention.out, self.branch)
             self._add_norm(block.feedforward_norm)
             _affine(self.normed, feed.up, self.hidden)
@@ -141,7 +137,7 @@ class FusedDecoder(Decoder):
             self.turning, self.config.width, self.head_width // 2, BLOCK=_power(self.config.width),
             HALF=_power(max(1, self.head_width // 2)), LEARNED=learned,
             WAVES=isinstance(position, Sinusoidal), COUNTS=isinstance(position, Natural | Scaled),
-            ROTARY=self.blocks[0].attention.rotary is not None, **self.early,
+            ROTARY=self.rotary is not None, **self.early,
         )  # fmt: skip
 
     def _project(
@@ -171,19 +167,19 @@ class FusedDecoder(Decoder):
             num_warps=max(1, min(8, each * block // 2048)), **self.early,
         )  # fmt: skip
 
-    def _mix(self, pattern: Pattern, past: tuple[Tensor, Tensor]) -> None:
+    def _mix(self, past: Memory) -> None:
         from regard.attention.triton.kernels_decode import attend_kernel
 
-        place = self.places[pattern]
-        layout, attention = place.layout, self.blocks[0].attention
-        splits = self.splits[pattern]
+        assert isinstance(past, SlotMemory)
+        place, pattern = past.place, past.place.pattern
+        layout, splits = place.layout, self.splits[pattern]
         attend_kernel[(self.batch * self.groups, splits)](
-            self.qkv, *past, self.at, self.masks[pattern], self.slopes, self.cos, self.sin, self.mixed,
+            self.qkv, *past.parts, self.at, self.masks[pattern], self.slopes, self.cos, self.sin, self.mixed,
             self.part, self.part_ml, self.done, layout.size, layout.first,
             max(1, layout.recent),  # with no ring nothing goes round it
             self.head_width**-0.5, H=self.heads, G=self.groups, D=self.head_width, WIDE=self.wide,
-            EACH=self.each, SLOTS=self.slots, SPLITS=splits, ROTARY=attention.rotary is not None,
-            SLOPES=attention.bias is not None,
+            EACH=self.each, SLOTS=self.slots, SPLITS=splits, ROTARY=self.rotary is not None,
+            SLOPES=self.bias is not None,
             MASKED=not shows_all_held(pattern) or place.segments is not None, num_warps=4, **self.early,
         )  # fmt: skip
 

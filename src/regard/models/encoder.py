@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from regard.layers import Assembly, Learned, Position, PostNorm, Trace
+from regard.layers import Assembly, Learned, Mixer, Position, PostNorm, Softmax, Trace
 from regard.layers.letters import Number, check_size
 from regard.layers.position import position_shape
 from regard.layers.shapes import (
@@ -23,7 +23,6 @@ from regard.layers.shapes import (
     classifier,
     function,
 )
-from regard.layers.stack import check_pattern
 from regard.models.trunk import (
     Trunk,
     WithTrunk,
@@ -56,6 +55,7 @@ class EncoderConfig(WithVocab, WithTrunk):
     width: int = 384
     heads: int = 6
     pattern: Pattern | Sequence[Pattern] = Full()  # noqa: RUF009 - a frozen value
+    mixer: Mixer | Sequence[Mixer] = Softmax()  # noqa: RUF009 - a frozen value
     position: Position = Learned()  # noqa: RUF009 - a frozen value
     block: Assembly = PostNorm()  # noqa: RUF009 - a frozen value
     pool: str = "class"
@@ -66,9 +66,8 @@ class EncoderConfig(WithVocab, WithTrunk):
         check_size("context", self.context)
         check_size("types", self.types, 0)
         check_pool(self.pool, self.classes)
-        object.__setattr__(self, "pattern", check_pattern(self.pattern))
         check_part("position", self.position, Position)
-        self.trunk  # noqa: B018 - its fields are checked as it is made
+        self.check_trunk()
 
     def hidden_shapes(self) -> dict[str, Shape | None]:
         """Embedding, types, positions and blocks, up to the last hidden states."""

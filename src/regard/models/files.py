@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from regard.errors import need
 from regard.files import check, write
-from regard.layers import Assembly, Position
+from regard.layers import Assembly, Mixer, Position
 from regard.layers.feedforward import FeedForwardPart
 from regard.layers.norms import Norm
 from regard.models.bert_gru import BERTGRUConfig, BERTGRUSentiment
@@ -40,9 +40,11 @@ MODELS: dict[str, tuple[type, type[nn.Module]]] = {
 # What a config may hold; an Encoder's is part of another model's.
 PARTS: dict[str, type] = {
     kind.__name__: kind
-    for union in (Assembly, Norm, FeedForwardPart, Head, Position)
+    for union in (Assembly, Norm, FeedForwardPart, Head, Mixer, Position)
     for kind in get_args(union)
 } | {"EncoderConfig": EncoderConfig}
+
+LINEAR = {"pattern": "linear"}  # as a file of old says it
 
 
 def architecture(model: nn.Module) -> Json:
@@ -62,7 +64,31 @@ def build_config(data: Json) -> tuple[object, type[nn.Module]]:
     if data.get("model") not in MODELS:
         raise ValueError(f"model must be one of {', '.join(MODELS)}, got {data.get('model')!r}")
     config, kind = MODELS[data["model"]]
-    return build(config, data.get("config", {}), PARTS), kind
+    return build(config, with_mixers(data.get("config", {})), PARTS), kind
+
+
+def with_mixers(data: Any) -> Any:
+    """Plain data in which linear attention is a mixer; earlier versions wrote it as a pattern, `linear`.
+
+    >>> with_mixers({"depth": 2, "pattern": [{"pattern": "strided(3)"}, {"pattern": "linear"}]})["mixer"]
+    [{'part': 'Softmax'}, {'part': 'LinearAttention'}]
+    """
+    if isinstance(data, list):
+        return [with_mixers(one) for one in data]
+    if not isinstance(data, dict):
+        return data
+    found = {name: with_mixers(one) for name, one in data.items()}
+    given = data.get("pattern")
+    each = given if isinstance(given, list) else [given]
+    if LINEAR not in each or "mixer" in data:
+        return found
+    patterns = [{"pattern": "causal"} if one == LINEAR else one for one in each]
+    mixers = [{"part": "LinearAttention" if one == LINEAR else "Softmax"} for one in each]
+    several = isinstance(given, list)
+    return found | {
+        "pattern": patterns if several else patterns[0],
+        "mixer": mixers if several else mixers[0],
+    }
 
 
 def save(model: nn.Module, path: str | Path) -> None:

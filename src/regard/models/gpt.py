@@ -10,11 +10,11 @@ import torch
 from torch import Tensor, nn
 
 from regard.attention import Choice
-from regard.layers import Assembly, Cache, Learned, Position, PreNorm, Trace
+from regard.layers import Assembly, Cache, Learned, Mixer, Position, PreNorm, Softmax, Trace
 from regard.layers.letters import check_size
 from regard.layers.position import position_shape
 from regard.layers.shapes import EmbeddingShape, LinearShape, LossShape, ModelShape, MovedShape, tree
-from regard.layers.stack import causal, check_pattern
+from regard.layers.stack import causal
 from regard.models.decode_loop import IMPLS, Prompts, check_prompts, choose, no_graph, run
 from regard.models.decode_store import Request
 from regard.models.sampling import Sampling, SamplingOptions
@@ -40,7 +40,7 @@ Rows = TypeVar("Rows", Tensor, list[Tensor])
 
 @dataclass(frozen=True, kw_only=True)
 class GPTConfig(WithVocab, WithTrunk):
-    """The shape of a GPT; `pattern` may be a sequence, which is cycled over depth.
+    """The shape of a GPT; `pattern` and `mixer` may be sequences, which are cycled over depth.
 
     `vocab=None` leaves the vocabulary to a tokenizer, which training sets; a model cannot be built before.
 
@@ -58,6 +58,7 @@ class GPTConfig(WithVocab, WithTrunk):
     kv_heads: int | None = None
     head_width: int | None = None
     pattern: Pattern | Sequence[Pattern] = Causal()  # noqa: RUF009 - a frozen value
+    mixer: Mixer | Sequence[Mixer] = Softmax()  # noqa: RUF009 - a frozen value
     position: Position = Learned()  # noqa: RUF009 - a frozen value
     block: Assembly = PreNorm()  # noqa: RUF009 - a frozen value
     head: Head = Tied()
@@ -66,10 +67,9 @@ class GPTConfig(WithVocab, WithTrunk):
     def __post_init__(self) -> None:
         self.check_vocab()
         check_size("context", self.context)
-        object.__setattr__(self, "pattern", check_pattern(self.pattern))
         check_part("position", self.position, Position)
         check_part("head", self.head, Head)
-        self.trunk  # noqa: B018 - its fields are checked as it is made
+        self.check_trunk()
 
     def applied(self, pattern: Pattern) -> Pattern:
         """What a block makes of a pattern: it looks back only."""
@@ -149,7 +149,7 @@ class GPT(Trunk):
 
     def cache(self, capacity: int) -> Cache:
         """An empty cache for so many positions."""
-        return Cache(self.config.patterns, capacity)
+        return self.blocks.cache(capacity)
 
     def decoding(self, batch: int = 1) -> Choice:
         """How `generate` decodes a batch of this size unless told, and why."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from regard.layers import Gelu, LayerNorm, Learned, PostNorm
+from regard.layers import Gelu, LayerNorm, Learned, PostNorm, Softmax
 from regard.models.encoder import Encoder, EncoderConfig
 from regard.models.huggingface_names import (
     Config,
@@ -92,6 +92,7 @@ def write_config(config: EncoderConfig) -> Config:
             (not isinstance(block.feedforward, Gelu), f"feedforward={block.feedforward}"),
             (not isinstance(config.position, Learned), f"position={config.position}"),
             (any(pattern != Full() for pattern in config.patterns), f"pattern={config.pattern}"),
+            (any(mixer != Softmax() for mixer in config.mixers), f"mixer={config.mixer}"),
             (config.pool == "mean" and config.classes is not None, "classes on pool='mean'"),
         ],
     )

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from torch import Tensor
 
-from regard.layers import Gelu, LayerNorm, Learned, PreNorm
+from regard.layers import Gelu, LayerNorm, Learned, PreNorm, Softmax
 from regard.models.gpt import GPT, GPTConfig, Tied, Untied
 from regard.models.huggingface_names import (
     Config,
@@ -81,6 +81,7 @@ def write_config(config: GPTConfig) -> Config:
             (not isinstance(block.feedforward, Gelu), f"feedforward={block.feedforward}"),
             (not isinstance(config.position, Learned), f"position={config.position}"),
             (any(pattern != Causal() for pattern in config.patterns), f"pattern={config.pattern}"),
+            (any(mixer != Softmax() for mixer in config.mixers), f"mixer={config.mixer}"),
             (config.heads * config.head_size != config.width, f"head_width={config.head_width}"),
             (config.kv_heads not in (None, config.heads), f"kv_heads={config.kv_heads}"),
             (head == Untied(bias=True), f"head={head}"),

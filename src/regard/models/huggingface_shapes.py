@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from regard.layers import PreNorm, RMSNorm, Rotary
+from regard.layers import Mixer, PreNorm, RMSNorm, Rotary, Softmax
 from regard.layers.attention_shapes import AttentionShape
 from regard.layers.feedforward import FeedForwardShape
 from regard.layers.letters import Number
@@ -103,6 +103,7 @@ class DecoderShape(Shape):
     head_width: Number | None = None
     hidden: Number = 1
     pattern: Pattern = Causal()  # noqa: RUF009 - a frozen value
+    mixer: Mixer = Softmax()  # noqa: RUF009 - a frozen value
     tied: bool = False
     qkv_bias: bool = False
     out_bias: bool = False
@@ -118,6 +119,7 @@ class DecoderShape(Shape):
             kv_heads=self.kv_heads,
             head_width=self.head_width,
             pattern=self.pattern,
+            mixer=self.mixer,
             position=Rotary(),
             qkv_bias=self.qkv_bias,
             out_bias=self.out_bias,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from regard.layers import Gelu, LayerNorm, PreNorm
+from regard.layers import Gelu, LayerNorm, PreNorm, Softmax
 from regard.models.huggingface_names import (
     Config,
     WeightMatch,
@@ -86,6 +86,7 @@ def write_config(config: ViTConfig) -> Config:
             (not isinstance(block.norm, LayerNorm), f"norm={block.norm}"),
             (not isinstance(block.feedforward, Gelu), f"feedforward={block.feedforward}"),
             (any(pattern != Full() for pattern in config.patterns), f"pattern={config.pattern}"),
+            (any(mixer != Softmax() for mixer in config.mixers), f"mixer={config.mixer}"),
             (config.heads * config.head_size != config.width, f"head_width={config.head_width}"),
             (config.pool != "class", f"pool={config.pool!r}"),
         ],

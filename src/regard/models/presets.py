@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from regard.errors import did_you_mean
-from regard.layers.attention_shapes import (
-    AttentionShape,
-    LinearAttentionShape,
-    PooledAttentionShape,
-    WeightlessShape,
-)
+from regard.layers import LinearAttention
+from regard.layers.attention_shapes import AttentionShape, PooledAttentionShape, WeightlessShape
 from regard.layers.feedforward import FeedForwardShape
 from regard.layers.image_shapes import ConvolutionShape
 from regard.layers.recurrent_shapes import GridRNNShape, RNNShape
@@ -68,7 +64,7 @@ PRESETS: dict[str, Callable[[], HasShapes | Shape]] = {
     "encoder-small": lambda: EncoderConfig(vocab=8192, context=256, classes=2),
     "attention": lambda: AttentionShape(width=512, heads=8),
     "causal-attention": lambda: AttentionShape(width=512, heads=8, pattern=Causal()),
-    "linear-attention": lambda: LinearAttentionShape(width=512, heads=8, feature="elu1"),
+    "linear-attention": lambda: AttentionShape(width=512, heads=8, pattern=Causal(), mixer=LinearAttention()),
     "pooled-attention": lambda: PooledAttentionShape(width=512, head_width=64, value_width=512),
     "weightless-attention": lambda: WeightlessShape(width=512),
     "feedforward": lambda: FeedForwardShape(width=512),

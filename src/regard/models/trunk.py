@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from math import lcm
 from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
-from regard.layers import Assembly, Cache, Position, Stack, Trace, cycle, drop, initialise
-from regard.layers.attention import check_heads
+from regard.layers import Assembly, Cache, Mixer, Position, Softmax, Stack, Trace, cycle, drop, initialise
+from regard.layers.attention import check_heads, check_mixer
 from regard.layers.attention_shapes import AttentionShape
 from regard.layers.block import check_dropout
 from regard.layers.letters import check_size, is_letter, ratio
 from regard.layers.shapes import NormShape, Shape, TreeShape
-from regard.layers.stack import check_pattern
+from regard.layers.stack import one_or_more
 from regard.pattern import Pattern
 
 POOLS = ("class", "mean")
@@ -39,27 +41,29 @@ class TrunkConfig:
     kv_heads: int | None = None
     head_width: int | None = None
     pattern: Pattern | Sequence[Pattern]
+    mixer: Mixer | Sequence[Mixer] = Softmax()  # noqa: RUF009 - a frozen value
     position: Position | None = None
     block: Assembly
     dropout: float = 0.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "pattern", check_pattern(self.pattern))
         check_size("depth", self.depth, 0)
         check_heads(self.width, self.heads, self.kv_heads, self.head_width, self.position)
         check_dropout(self.dropout)
         check_part("block", self.block, Assembly)
+        for pattern, mixer in self.kinds:
+            check_mixer(mixer, pattern, self.position)
+
+    def layers(self, depth: int) -> tuple[tuple[Pattern, Mixer], ...]:
+        """What each of so many blocks applies."""
+        return tuple(zip(cycle(self.pattern, depth), cycle(self.mixer, depth), strict=True))
 
     @property
-    def patterns(self) -> tuple[Pattern, ...]:
-        """What each block applies."""
-        return cycle(self.pattern, self.depth)
-
-    @property
-    def kinds(self) -> tuple[Pattern, ...]:
-        """The different patterns among them; all that are given where the depth is a letter."""
-        given = (self.pattern,) if isinstance(self.pattern, Pattern) else tuple(self.pattern)
-        return tuple(dict.fromkeys(given if is_letter(self.depth) else self.patterns))
+    def kinds(self) -> Counter[tuple[Pattern, Mixer]]:
+        """How many blocks apply the same; where the depth is a letter, those of one round."""
+        each = (self.pattern, self.mixer)
+        one_round = lcm(*(len(given) if isinstance(given, tuple) else 1 for given in each))
+        return Counter(self.layers(one_round if is_letter(self.depth) else self.depth))
 
     @property
     def head_size(self) -> int:
@@ -72,25 +76,25 @@ class TrunkConfig:
         return NormShape(width=self.width, norm=self.block.norm)
 
     def shapes(self) -> dict[str, Shape | None]:
-        """The norm of the inputs, and the blocks by their pattern: equal ones stand once, so many times."""
+        """The norm of the inputs, and the blocks by what they apply: equal ones stand once, so many times."""
         parts: dict[str, Shape | None] = {"input_norm": self.norm if self.block.norms_input else None}
-        if is_letter(self.depth):
-            if len(self.kinds) > 1:
-                raise ValueError("depth can be a letter only where all blocks have one pattern")
-            return parts | {f"blocks ×{self.depth}": self._block(self.kinds[0]) * self.depth}
-        for kind in self.kinds:
-            count = self.patterns.count(kind)
-            name = f"blocks ×{count}" if len(self.kinds) == 1 else f"blocks {kind} ×{count}"
-            parts[name] = self._block(kind) * count
+        kinds = self.kinds
+        if is_letter(self.depth) and len(kinds) > 1:
+            raise ValueError("depth can be a letter only where all blocks have one pattern and one mixer")
+        for (pattern, mixer), count in kinds.items():
+            times = self.depth if is_letter(self.depth) else count
+            name = f"blocks ×{times}" if len(kinds) == 1 else f"blocks {mixer.word}{pattern} ×{times}"
+            parts[name] = self._block(pattern, mixer) * times
         return parts
 
-    def _block(self, pattern: Pattern) -> TreeShape:
+    def _block(self, pattern: Pattern, mixer: Mixer) -> TreeShape:
         attention = AttentionShape(
             width=self.width,
             heads=self.heads,
             kv_heads=self.kv_heads,
             head_width=self.head_width,
             pattern=pattern,
+            mixer=mixer,
             position=self.position,
         )
         return self.block.shape(attention)
@@ -118,6 +122,13 @@ class WithTrunk:
     """A flat config that holds the fields of a `TrunkConfig` among its own."""
 
     __dataclass_fields__: ClassVar[dict]
+    depth: int
+
+    def check_trunk(self) -> None:
+        """Make tuples of several patterns and mixers, and raise unless the trunk can be built."""
+        for name, kind in (("pattern", Pattern), ("mixer", Mixer)):
+            object.__setattr__(self, name, one_or_more(name, getattr(self, name), kind))
+        self.trunk  # noqa: B018 - its fields are checked as it is made
 
     @property
     def trunk(self) -> TrunkConfig:
@@ -134,7 +145,12 @@ class WithTrunk:
     @property
     def patterns(self) -> tuple[Pattern, ...]:
         """What each block applies."""
-        return self.trunk.patterns
+        return tuple(pattern for pattern, _ in self.trunk.layers(self.depth))
+
+    @property
+    def mixers(self) -> tuple[Mixer, ...]:
+        """How each block mixes its tokens."""
+        return tuple(mixer for _, mixer in self.trunk.layers(self.depth))
 
     @property
     def head_size(self) -> int:
@@ -151,12 +167,13 @@ class Trunk(nn.Module):
         norm, width = config.block.norm, config.width
         self.input_norm = norm.build(width) if config.block.norms_input else nn.Identity()
         self.blocks = Stack(
-            config.patterns,
+            [pattern for pattern, _ in config.layers(config.depth)],
             config.block,
             width=width,
             heads=config.heads,
             kv_heads=config.kv_heads,
             head_width=config.head_width,
+            mixer=config.mixer,
             position=config.position,
             dropout=config.dropout,
         )

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
-from regard.layers import Assembly, PatchProjection, PreNorm, Trace
+from regard.layers import Assembly, Mixer, PatchProjection, PreNorm, Softmax, Trace
 from regard.layers.letters import check_size
 from regard.layers.position import LearnedTable
 from regard.layers.shapes import (
@@ -23,7 +23,6 @@ from regard.layers.shapes import (
     Shape,
     classifier,
 )
-from regard.layers.stack import check_pattern
 from regard.models.trunk import Trunk, WithTrunk, check_pool, check_tokens, mean_pool
 from regard.pattern import Full, Pattern
 from regard.sharing.sizes import pair
@@ -49,6 +48,7 @@ class ViTConfig(WithTrunk):
     heads: int = 6
     head_width: int | None = None
     pattern: Pattern | Sequence[Pattern] = Full()  # noqa: RUF009 - a frozen value
+    mixer: Mixer | Sequence[Mixer] = Softmax()  # noqa: RUF009 - a frozen value
     block: Assembly = PreNorm()  # noqa: RUF009 - a frozen value
     pool: str = "class"
     dropout: float = 0.0
@@ -61,8 +61,8 @@ class ViTConfig(WithTrunk):
         (rows, cols), (high, wide) = pair("image", self.image, 1), pair("patch", self.patch, 1)
         if rows % high or cols % wide:
             raise ValueError(f"patches must tile the image, got image={(rows, cols)}, patch={(high, wide)}")
-        object.__setattr__(self, "pattern", check_pattern(self.pattern))
-        for pattern in self.trunk.kinds:
+        self.check_trunk()
+        for pattern in set(self.patterns):
             pattern.resolve(self.tokens)
 
     @property
@@ -116,7 +116,8 @@ class ViT(Trunk):
             super().__init__(config.trunk)
             self.config = config
             # A head that reads token 0 alone needs no other token of a last block that sees everything.
-            self.reads_token_0 = config.pool == "class" and config.patterns[-1:] == (Full(),)
+            last = (config.patterns[-1:], config.mixers[-1:])
+            self.reads_token_0 = config.pool == "class" and last == ((Full(),), (Softmax(),))
             rows, cols = config.grid
             self.patches = PatchProjection(config.channels, config.width, pair("patch", config.patch, 1))
             self.position = LearnedTable(rows * cols, config.width)

@@ -16,6 +16,9 @@ DIGITS = 20
 # The words of the lectures for two of the values.
 WORDS = {"autoregressive": "causal", "sliding": "strided"}
 
+# What people look for here and find elsewhere.
+ELSEWHERE = {"linear": "linear attention is no pattern: a model says mixer=LinearAttention()"}
+
 TOKEN = re.compile(r"\s*(?:(?P<name>[A-Za-z_]\w*)|(?P<number>-?\d+)|(?P<sign>[&|~(),=])|(?P<end>$))")
 
 
@@ -100,6 +103,8 @@ class _PatternParser:
             self._fail(f"expected a pattern, found {self.value!r}" if self.value else "expected a pattern")
         start, word = self.start, self.value.lower()
         known = Atom.registry.get(WORDS.get(word, word))
+        if known is None and word in ELSEWHERE:
+            self._fail(ELSEWHERE[word])
         if known is None:
             self._fail(f"no pattern is called {self.value!r}{did_you_mean(word, [*Atom.registry, *WORDS])}")
         self._next()
@@ -163,7 +168,7 @@ class _PatternParser:
         left = max(0, self.start - 60)
         shown = self.text[left : left + 80].replace("\n", " ")
         caret = " " * (self.start - left) + "^"
-        # What other folders add, such as a layer's own kind, is read but not advertised here.
+        # What others add is read but not advertised here.
         own = (name for name, kind in Atom.registry.items() if kind.__module__.startswith("regard.pattern."))
         names = ", ".join(sorted(own))
         raise ValueError(f"{what}\n  {shown}\n  {caret}\npatterns: {names}")

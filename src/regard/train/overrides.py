@@ -11,6 +11,7 @@ from regard.errors import did_you_mean
 from regard.pattern import Pattern, parse
 from regard.train.recipe import LIMITS, PART_OF, Recipe
 from regard.train.recipe_data import KINDS
+from regard.values import read_part
 
 
 def override(recipe: Recipe, settings: Iterable[str]) -> Recipe:
@@ -69,13 +70,15 @@ def read(text: str, kind: object, name: str) -> object:
         ...
     ValueError: depth must be int, got depth='8.5'
     """
+    why = ""
     for choice in _choices(kind):
         try:
             return _read_one(text, choice)
-        except (ValueError, KeyError, SyntaxError, TypeError):
-            continue
+        except (ValueError, KeyError, SyntaxError, TypeError) as error:
+            if choice is Pattern or ";" in text:  # what is wrong, and of a pattern then where
+                why = f": {str(error).splitlines()[0]}"
     shown = " or ".join(_name(choice) for choice in _choices(kind))
-    raise ValueError(f"{name} must be {shown}, got {name}={text!r}")
+    raise ValueError(f"{name} must be {shown}, got {name}={text!r}{why}")
 
 
 def _choices(kind: object) -> list[object]:
@@ -98,34 +101,23 @@ def _read_one(text: str, kind: object) -> object:  # noqa: PLR0911 - one line fo
         return text
     if isinstance(kind, type) and issubclass(kind, Pattern):
         return parse(text)
-    if kind is Any or is_dataclass(kind):
-        return _part(text, kind)
+    if kind is Any:
+        return read_part(text, KINDS)
+    if isinstance(kind, type) and is_dataclass(kind):
+        return read_part(text, {kind.__name__: kind})
     return _sequence(text, kind)
 
 
 def _sequence(text: str, kind: object) -> tuple[object, ...]:
-    """A tuple: `(4, 2)`, or patterns parted by semicolons."""
+    """A tuple: `(4, 2)`, or patterns or parts, with semicolons between them."""
     inner = [member for member in typing.get_args(kind) if member is not Ellipsis]
-    if inner and isinstance(inner[0], type) and issubclass(inner[0], Pattern):
-        return tuple(parse(part) for part in text.split(";"))
+    if inner and not {int, float, str} & set(inner):
+        return tuple(read(part.strip(), inner[0], "each") for part in text.split(";"))
     found = ast.literal_eval(text)
     fits = isinstance(found, tuple | list)
     if not fits or (inner and not all(isinstance(one, tuple(set(inner))) for one in found)):
         raise ValueError(text)
     return tuple(found)
-
-
-def _part(text: str, kind: object) -> object:
-    """A part by name and fields: `Muon(lr=0.01)`, `Rotary()`."""
-    call = ast.parse(text if text.endswith(")") else f"{text}()", mode="eval").body
-    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
-        raise ValueError(text)
-    part = KINDS.get(call.func.id)
-    if part is None or (kind is not Any and part is not kind):
-        raise ValueError(text)
-    values = [ast.literal_eval(argument) for argument in call.args]
-    named = {word.arg: ast.literal_eval(word.value) for word in call.keywords if word.arg is not None}
-    return part(*values, **named)
 
 
 def _name(kind: object) -> str:

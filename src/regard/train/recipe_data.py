@@ -1,7 +1,7 @@
 """Recipes as JSON, and every class that one may hold; those that earlier versions wrote are read too."""
 
 from regard.data.augment import Augment
-from regard.models.files import MODELS
+from regard.models.files import MODELS, with_mixers
 from regard.models.files import PARTS as MODEL_PARTS
 from regard.train.optimizers import AdamW, Muon
 from regard.train.recipe import PART_OF, Checks, Execution, Recipe
@@ -42,7 +42,7 @@ def from_data(data: object) -> Recipe:
     >>> from_data({"part": "Recipe", "name": "x", "task": None, "batch": 8, "steps": 1, "keep": 5}).checks
     Checks(validate_every=None, save_every=500, read_every=20, keep=5, ema=None, overfit=None)
     """
-    found = value_from_data(_in_parts(_open(data)), KINDS)
+    found = value_from_data(_in_parts(_open(with_mixers(data))), KINDS)
     if not isinstance(found, Recipe):
         raise ValueError(f"a recipe is needed, got a {type(found).__name__}")
     return found

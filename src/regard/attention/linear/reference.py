@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from regard.attention.problem import same_segment
+
 State = tuple[Tensor, Tensor]  # S (B,G,D,E) = Σ φ(k) vᵀ and z (B,G,D) = Σ φ(k), over the keys so far
 
 
@@ -40,8 +42,7 @@ def visible(queries: int, keys: int, causal: bool, segments: Tensor | None, devi
     pairs = (k <= q if causal else torch.ones_like(q - k, dtype=torch.bool))[None, None]
     if segments is None:
         return pairs
-    own = segments[:, None, keys - queries :, None]
-    return pairs & (own == segments[:, None, None, :]) & (own >= 0)
+    return pairs & same_segment(segments[:, None, keys - queries :, None], segments[:, None, None, :])
 
 
 def linear_reference(problem: LinearProblem) -> Found:

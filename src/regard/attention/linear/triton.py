@@ -1,6 +1,5 @@
 """Causal linear attention on a GPU: the launches around the kernels, with a hand-written backward."""
 
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -230,8 +229,7 @@ def linear_triton(
     plan = LaunchPlan(B, H, G, N, D, E, feature, check, tuning)
     start = None if state is None or reach is None else plan.row(state, reach)
     segments = None if segments is None else segments.contiguous()
-    there: AbstractContextManager[object] = torch.cuda.device(q.device) if q.is_cuda else nullcontext()
-    with there:
+    with torch.cuda.device_of(q):  # the backward pass has its own guard, from autograd
         out, end, inverse, doubt = _Linear.apply(q, k, v, start, segments, plan)
     doubtful = check and bool(doubt.item())
     return out, reciprocal(inverse) if doubtful else None, plan.state(end)

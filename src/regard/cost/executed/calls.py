@@ -32,8 +32,8 @@ from regard.cost.result import Cost
 from regard.cost.setting import Setting
 from regard.course.attention import AttentionHead, may_attend
 from regard.layers import position
-from regard.layers.attention import attend_slots
-from regard.models.decode import linear_step
+from regard.layers.linear_mixer import StateMemory
+from regard.layers.slots import attend_slots
 from regard.pattern import Blocks, Causal, Full, Pattern, Strided, Windowed, parse
 from regard.recurrence import grid_rnn, linear_rnn, rnn
 from regard.recurrence.activation import activation_name
@@ -226,7 +226,7 @@ def code_rules() -> dict[CodeType, tuple[str, Rule]]:
         DistanceBias.dense.__code__: ("positions", _constant),
         position.angles_at.__code__: ("positions", _constant),
         attend_slots.__code__: ("attend_slots", _attend_slots),
-        linear_step.__code__: ("linear_step", _linear_step),
+        StateMemory.step.__code__: ("linear_step", _linear_step),
     }
     for kind in (position.Natural, position.Scaled, position.Sinusoidal):
         rules[kind.encode.__code__] = ("positions", _constant)

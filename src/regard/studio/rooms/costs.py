@@ -9,8 +9,9 @@ from functools import lru_cache
 import torch
 
 from regard.cost import CONVENTIONS, AttentionShape, Cost, price, report
-from regard.cost.sweep import CURVES, Sweep, overtakings, sweep
+from regard.cost.sweep import Sweep, curves_of, overtakings, sweep
 from regard.errors import need
+from regard.layers import Softmax
 from regard.models import GPTConfig
 from regard.models.huggingface_config import read_config
 from regard.models.presets import PRESETS, preset
@@ -183,8 +184,8 @@ def drawn(name: str, pasted: str, tokens: object, further: str, run: Described |
     last = max(1024, limits.whole("tokens", tokens, 1, limits.TOKENS))
     more = (str(read(further)),) if further.strip() else ()
     shape = swept_shape(described(name, pasted, run)[0])
-    plain = replace(shape, pattern=read("causal"))
-    return curves(swept(plain, max(last, 1 << 16), (*CURVES, *more)))
+    plain = replace(shape, pattern=read("causal"), mixer=Softmax())
+    return curves(swept(plain, max(last, 1 << 16), (*curves_of(plain), *more)))
 
 
 def build(models: Models) -> None:

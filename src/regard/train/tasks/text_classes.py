@@ -30,8 +30,8 @@ class ClassifyTexts:
     its tail, or a quarter of the head with the tail. `hide` is the share of tokens that training passes
     over, others each time, as if they were padding: no word may be relied on. `start` is a folder that
     training left, or a BERT's (by its path, as `package:NAME/FOLDER`, or by its name on the hub): then
-    weights, tokenizer and shape are taken from there, and only `context`, `pool`, `dropout` and `pattern`
-    from `model`; a BERTGRUConfig needs one.
+    weights, tokenizer and shape are taken from there, and only `context`, `pool`, `dropout`, `pattern` and
+    `mixer` from `model`; a BERTGRUConfig needs one.
     """
 
     data: str

@@ -41,7 +41,7 @@ def fitted(model: TextConfig, begin: TextModel | None, *, vocab: int, classes: i
         raise ValueError(f"start holds {type(begin).__name__}, with which no {type(model).__name__} begins")
     names = ["dropout"]
     if isinstance(model, EncoderConfig) and isinstance(begin, Encoder):
-        names += ["pool", "pattern"]
+        names += ["pool", "pattern", "mixer"]
         if not isinstance(begin.config.position, Learned):  # a table of positions cannot grow
             names.append("context")
     return replace(begin.config, classes=classes, **{name: getattr(model, name) for name in names})

@@ -1,0 +1,188 @@
+"""Softmax attention as the mixer of a layer: any pattern, and a past of keys and values in slots."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+from torch.nn.functional import scaled_dot_product_attention
+
+from regard.attention import DistanceBias, attend
+from regard.layers import compiled
+from regard.layers.cache import CachedKeys, LayerCache, LayerPast
+from regard.layers.letters import HeadSizes, Number
+from regard.layers.position import Alibi, Position
+from regard.layers.shapes import Shape
+from regard.layers.slots import Layout, attend_slots, layout_of
+from regard.layers.tracing import Trace
+from regard.pattern import Pattern
+
+ENDLESS = 1 << 62  # positions, more than anyone counts to
+
+
+@dataclass(frozen=True)
+class Softmax:
+    """Every token weighed by the softmax of its score, of those that the pattern shows.
+
+    Decoding keeps the keys and values that the pattern can still show.
+    """
+
+    word: ClassVar = ""  # before the name of a layer's pattern
+
+    def check(self, pattern: Pattern, position: Position | None) -> None:
+        """Any pattern and any position will do."""
+
+    def shape(self, sizes: HeadSizes, pattern: Pattern, position: Position | None) -> SoftmaxShape:
+        """What lies between the projections."""
+        return SoftmaxShape(*sizes, pattern, biased=isinstance(position, Alibi))
+
+    def cache(self, pattern: Pattern, capacity: int) -> LayerCache:
+        """An empty past of a layer."""
+        return LayerCache(pattern, capacity)
+
+    def memory(self, pattern: Pattern, keys: Tensor, places: Places, capacity: int) -> SlotMemory:
+        """What decoding keeps of a layer, whose keys (B,G,0,D) are to come; `places` are those of others."""
+        if pattern not in places:
+            places[pattern] = PatternSlots(pattern, capacity)
+        B, G, _, D = keys.shape
+        S = places[pattern].layout.size
+        rows = torch.arange(B, device=keys.device)
+        return SlotMemory(places[pattern], (keys.new_zeros(B, G, S, D), keys.new_zeros(B, G, S, D)), rows)
+
+    def mix(
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        pattern: Pattern,
+        *,
+        bias: DistanceBias | None,
+        segments: Tensor | None,
+        cache: LayerPast | None,
+        trace: Trace | None,
+    ) -> Tensor:
+        """What queries (B,H,N,D) gather, over all tokens or continuing what a cache holds."""
+        if torch.compiler.is_compiling() and cache is None and trace is None:
+            return compiled.mix(q, k, v, pattern, bias, segments)
+        assert cache is None or isinstance(cache, LayerCache)
+        seen = CachedKeys(k, v, segments) if cache is None else cache.extend(k, v, segments)
+        if seen.positions is not None:
+            return _mix_slots(q, seen, pattern, bias, trace)
+        if trace is not None:
+            record(q, seen, pattern, bias, trace)
+        return attend(q, seen.key, seen.value, pattern, bias=bias, segments=seen.segments)
+
+
+@dataclass(frozen=True)
+class SoftmaxShape(Shape):
+    """Scores, softmax and weighted sums over a pattern; keys are cached where it looks back only."""
+
+    heads: Number
+    kv_heads: Number
+    head_width: Number
+    pattern: Pattern
+    biased: bool = False
+    cached: bool = True
+
+
+class PatternSlots:
+    """What all layers of one pattern share: where keys lie, and at each step which slots may be seen.
+
+    Every key has a place: one that is never seen again goes to a ring of one slot.
+    """
+
+    def __init__(self, pattern: Pattern, capacity: int) -> None:
+        self.pattern, self.layout = pattern, _roomy(pattern, capacity)
+        self.segments: Tensor | None = None  # B S, where the prompts have segments
+        self.slot: Tensor | int = 0  # where the new key goes
+        self.filled = 0  # no slot from here on holds anything
+        self.allowed: Tensor | None = None  # B or 1, 1, 1, filled
+        self.bias: Tensor | None = None  # B or 1, H, 1, filled
+
+    @property
+    def endless(self) -> bool:
+        """Whether a longer sequence would be laid out alike: a ring, not just as many slots as a ring has."""
+        layout, longest = self.layout, _roomy(self.pattern, ENDLESS)
+        return layout.table is not None or (layout.first, layout.recent) == (longest.first, longest.recent)
+
+
+Places = dict[Pattern, PatternSlots]
+
+
+@dataclass(frozen=True, eq=False)
+class SlotMemory:
+    """The keys and values (B,G,S,D) of a layer for a batch of rows, always in the same memory."""
+
+    place: PatternSlots
+    parts: tuple[Tensor, Tensor]
+    rows: Tensor  # 0 … B − 1
+
+    def cache(self, capacity: int) -> LayerCache:
+        """An empty cache, of which `take` can take over what it holds."""
+        return LayerCache(self.place.pattern, capacity, self.place.layout)
+
+    def take(self, rows: Tensor, cache: LayerPast) -> None:
+        """Let some rows go on from what a cache holds."""
+        assert isinstance(cache, LayerCache)
+        found = (cache.key, cache.value, cache.segments)
+        for mine, new in zip((*self.parts, self.place.segments), found, strict=True):
+            if mine is not None:
+                assert new is not None
+                mine[rows] = new
+
+    def step(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        """What the queries (B,H,D) of the next tokens gather; their keys and values (B,G,D) are taken in."""
+        place, (B, G, _) = self.place, k.shape
+        for x, new in zip(self.parts, (k, v), strict=True):
+            self._write(x, new)
+        key, value = (x[:, :, : place.filled] for x in self.parts)
+        if place.allowed is None and place.bias is None:
+            # The heads of a group are further queries of its keys.
+            return scaled_dot_product_attention(q.reshape(B, G, q.shape[1] // G, -1), key, value)
+        return attend_slots(q[:, :, None], key, value, place.allowed, place.bias)
+
+    def _write(self, x: Tensor, new: Tensor) -> None:
+        slot, layout, rows = self.place.slot, self.place.layout, self.rows
+        if isinstance(slot, int):
+            x[:, :, slot] = new
+        elif layout.table is None:
+            x[rows, :, slot] = new
+        elif layout.size:  # some keys are never seen again, and have no slot
+            to, lost = slot.expand(len(x)).clamp(min=0), (slot < 0).expand(len(x))[:, None, None]
+            x[rows, :, to] = torch.where(lost, x[rows, :, to], new)
+
+
+def _roomy(pattern: Pattern, capacity: int) -> Layout:
+    layout = layout_of(pattern, capacity)
+    bounded = pattern.keys_kept() is not None
+    if layout.table is None and layout.recent == 0 and bounded and layout.first < capacity:
+        return Layout(layout.first, 1)
+    return layout
+
+
+@torch.no_grad()
+def record(q: Tensor, seen: CachedKeys, pattern: Pattern, bias: DistanceBias | None, trace: Trace) -> None:
+    """The weights by a run of its own: the output must not change because someone watches."""
+    key, value, segments = seen.key, seen.value, seen.segments
+    given = attend(
+        q, key, value, pattern, bias=bias, segments=segments, impl="reference", return_weights=True
+    )
+    trace.record("weights", given[1])
+
+
+def _mix_slots(
+    q: Tensor, seen: CachedKeys, pattern: Pattern, bias: DistanceBias | None, trace: Trace | None
+) -> Tensor:
+    """Some keys were dropped or overwritten: slots no longer tell positions, so the mask is spelt out."""
+    keys, queries = seen.positions, seen.queries
+    assert keys is not None
+    assert queries is not None
+    allowed = (pattern.allows(queries[:, None], keys[None, :]) & (keys >= 0))[None, None]  # 1 1 N S
+    if seen.segments is not None:
+        assert seen.own is not None
+        own = seen.own[:, None, :, None]
+        allowed = allowed & (own == seen.segments[:, None, None, :]) & (own >= 0)
+    dense = None if bias is None else bias.dense(queries[:, None], keys[None, :])
+    return attend_slots(q, seen.key, seen.value, allowed, dense, trace)
