@@ -131,9 +131,9 @@ def test_strides(pattern: Pattern) -> None:
 
 @pytest.fixture
 def fresh_lists() -> Any:
-    tile_lists._KEPT.clear()
+    tile_lists.KEPT.clear()
     yield
-    tile_lists._KEPT.clear()
+    tile_lists.KEPT.clear()
 
 
 @pytest.mark.usefixtures("fresh_lists")

@@ -139,7 +139,7 @@ def test_queries_and_keys_that_take_part(pattern):
 
 def test_segments_count_pairs_inside():
     segments = torch.tensor([[0, 0, 1, -1], [-1, 2, 2, 2]])
-    assert segmented(Causal(), segments, 4).pairs == 3 + 1 + 6
+    assert segmented(Causal(), segments, segments).pairs == 3 + 1 + 6
     assert pair_counts(Setting(batch=2, segments=segments), Causal(), 4).queries == 6
     assert all_take_part(Causal() & Strided(back=1))
 

@@ -6,7 +6,9 @@ import pytest
 import torch
 
 from regard.attention import attend
-from regard.layers import Alibi, Attention, CourseBlock, PostNorm, PreNorm, RMSNorm, Rotary, SwiGLU, compiled
+from regard.attention.inputs import problem_of
+from regard.attention.operator import run_compiled
+from regard.layers import Alibi, Attention, CourseBlock, PostNorm, PreNorm, RMSNorm, Rotary, SwiGLU
 from regard.models import GPT, Encoder, EncoderConfig, GPTConfig, ViT, ViTConfig
 from regard.pattern import Causal, Full, Global, Neighbourhood, SparseStrided, Strided
 
@@ -111,7 +113,7 @@ def test_inductor_compiles_training_and_inference():
 @pytest.mark.parametrize("segments", [None, SEGMENTS])
 def test_the_compilers_path_is_attend(pattern, bias, segments):
     q, k, v = (torch.randn(2, heads, 17, 6, dtype=torch.float64, requires_grad=True) for heads in (4, 2, 2))
-    got = compiled.mix(q, k, v, pattern, bias, segments)
+    got = run_compiled(problem_of(q, k, v, pattern, bias=bias, segments=segments), "auto").out
     want = attend(q, k, v, pattern, bias=bias, segments=segments, impl="reference")
     torch.testing.assert_close(got, want)
     tangent = torch.randn_like(want)
@@ -125,5 +127,7 @@ def test_the_compilers_path_is_attend(pattern, bias, segments):
 
 def test_the_operation_keeps_torchs_rules():
     q, k, v = (torch.randn(2, heads, 17, 6, requires_grad=True) for heads in (4, 2, 2))
-    arguments = (q, k, v, SEGMENTS, "strided(3)", [0.5, 0.25, 0.125, 0.1])
-    torch.library.opcheck(torch.ops.regard.attention_by_text.default, arguments)
+    slopes = torch.tensor([0.5, 0.25, 0.125, 0.1], requires_grad=True)
+    beside = (None, slopes, SEGMENTS, SEGMENTS, None, None, torch.tensor([7]))
+    arguments = (q, k, v, *beside, [], "strided(3)", 0.4, 2.0, 0.1, True, "auto")
+    torch.library.opcheck(torch.ops.regard.attend.default, arguments)

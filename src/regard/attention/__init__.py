@@ -1,10 +1,11 @@
 """From scores to outputs: attention over a pattern, its linear form, and the two forms of the lectures."""
 
 from regard.attention.bias import DistanceBias
-from regard.attention.engine import BACKENDS, Choice, attend, choose
+from regard.attention.engine import BACKENDS, attend, choose
 from regard.attention.flex import block_mask
 from regard.attention.linear.attend import linear_attend
 from regard.attention.linear.features import elu1, identity, relu
+from regard.attention.problem import Choice
 from regard.attention.weightless import pooled_attend, self_attend
 
 __all__ = [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from functools import lru_cache
 from importlib import import_module
 from typing import Any, Protocol, cast
@@ -15,23 +14,12 @@ from regard.attention import sdpa
 from regard.attention.bands import band_of, bands_of, first_key
 from regard.attention.bias import DistanceBias
 from regard.attention.inputs import pattern_of, problem_of
-from regard.attention.problem import CALLED, Answer, Form, Problem, Segments
+from regard.attention.problem import CALLED, Answer, Choice, Form, Problem, Segments
+from regard.attention.triton import short
 from regard.pattern import Full, Pattern
 
 SMALL = 1 << 18  # pairs below which one masked call beats any plan on a CPU
 FEW = 16  # queries that a cache serves at a time
-
-
-@dataclass(frozen=True)
-class Choice:
-    """A backend and the reason for it, in one sentence."""
-
-    impl: str
-    why: str
-
-    def as_dict(self) -> dict[str, str]:
-        """The name and the reason, as `--json` prints them."""
-        return asdict(self)
 
 
 class Backend(Protocol):
@@ -153,6 +141,33 @@ def run(problem: Problem, impl: str = "auto") -> Answer:
     if (why := found.refuses(problem.form)) is not None:
         raise ValueError(f"impl={impl!r} cannot: {why}")
     return found.attend(problem)
+
+
+def attend_projection(qkv: Tensor, heads: int, pattern: Pattern) -> Tensor:
+    """Attention of a layer's projection (B,N,H+2G,D), queries first, then keys and values: (B,H,N,D).
+
+    Where a kernel reads the projection as it lies, it is never split.
+    """
+    B, N, every, D = qkv.shape
+    groups = (every - heads) // 2
+    if not torch.compiler.is_compiling():
+        form = projection_form((B, heads, groups, N, N, D, D), qkv.dtype, qkv.device, pattern)
+        if chosen(form).impl == "short":
+            return short.attend_packed(qkv, heads, form.scale, pattern).transpose(1, 2)
+    q, k, v = qkv.transpose(1, 2).split([heads, groups, groups], dim=1)  # B H N D
+    return run(Problem(q, k, v, pattern, D**-0.5, packed=qkv)).out
+
+
+@lru_cache(maxsize=1 << 14)
+def projection_form(
+    sizes: tuple[int, int, int, int, int, int, int],
+    dtype: torch.dtype,
+    device: torch.device,
+    pattern: Pattern,
+) -> Form:
+    """The form of attention straight from a projection."""
+    pattern.resolve(sizes[3], sizes[4])
+    return Form(sizes, dtype, device, pattern, ("packed",), sizes[5] ** -0.5)
 
 
 @lru_cache(maxsize=32)

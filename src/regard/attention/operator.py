@@ -60,7 +60,7 @@ def _one_tile(problem: Problem) -> bool:
     return form.device.type == "cuda" and half and form.plain and short.fits(form.N, form.D)
 
 
-def _problem(  # noqa: PLR0913, PLR0917 - the operation's own signature
+def problem_of_operation(  # noqa: PLR0913, PLR0917 - the operation's own signature
     query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None, slopes: Tensor | None,
     of_query: Tensor | None, of_key: Tensor | None, mask: Tensor | None, offset: Tensor | None,
     seed: Tensor | None, fixed: list[float], pattern: str, scale: float, softcap: float | None,
@@ -82,7 +82,7 @@ def _problem(  # noqa: PLR0913, PLR0917 - the operation's own signature
 
 @torch.library.impl(LIBRARY, "attend", "CompositeExplicitAutograd")
 def _forward(query: Tensor, key: Tensor, value: Tensor, *rest: object) -> tuple[Tensor, Tensor]:
-    problem, impl = _problem(query, key, value, *rest)  # type: ignore[arg-type]
+    problem, impl = problem_of_operation(query, key, value, *rest)  # type: ignore[arg-type]
     if impl == "triton" and tiles.refuses(problem.form) is None:
         arranged = tiles.arrange(problem)
         return tiles.forward(arranged.query, arranged.key, arranged.value, arranged)
@@ -104,7 +104,7 @@ def _backward(
     value: Tensor,
     *rest: object,
 ) -> list[Tensor]:
-    problem, impl = _problem(query, key, value, *rest)  # type: ignore[arg-type]
+    problem, impl = problem_of_operation(query, key, value, *rest)  # type: ignore[arg-type]
     given = [query, key, value, *(rest[:2])]
     found: list[Tensor | None]
     if impl == "triton":
@@ -119,7 +119,7 @@ def _backward(
     else:
         leaves = [x.detach().requires_grad_() if isinstance(x, Tensor) else None for x in given]
         with torch.enable_grad():
-            again, _ = _problem(*leaves[:3], *leaves[3:], *rest[2:])  # type: ignore[arg-type]
+            again, _ = problem_of_operation(*leaves[:3], *leaves[3:], *rest[2:])  # type: ignore[arg-type]
             answer = engine.run(again, impl)
         real = [x for x in leaves if x is not None]
         outs, ups = [answer.out], [grad]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import NamedTuple
 
 import torch
@@ -37,16 +37,30 @@ class Form:
     )  # fmt: skip
 
     def __init__(
-        self, query: Tensor, key: Tensor, value: Tensor, pattern: Pattern, uses: tuple[str, ...], scale: float
+        self,
+        sizes: tuple[int, int, int, int, int, int, int],
+        dtype: torch.dtype,
+        device: torch.device,
+        pattern: Pattern,
+        uses: tuple[str, ...] = (),  # what else is asked for, in the words of `Problem._uses`
+        scale: float = 1.0,
+        strides: tuple[tuple[int, ...], ...] = (),  # of query, key and value
     ) -> None:
-        self.B, self.H, self.N, self.D = query.shape
-        self.G, self.M, self.E = value.shape[1:]
-        self.sizes = self.B, self.H, self.G, self.N, self.M, self.D, self.E
-        self.dtype, self.device, self.pattern, self.scale = query.dtype, query.device, pattern, scale
-        self.strides = query.stride(), key.stride(), value.stride()
-        self.uses = uses  # what else is asked for, in the words of `Problem._uses`
+        self.sizes = sizes
+        self.B, self.H, self.G, self.N, self.M, self.D, self.E = sizes
+        self.dtype, self.device, self.pattern, self.scale = dtype, device, pattern, scale
+        self.uses, self.strides = uses, strides
         self.plain = uses in ((), ("packed",))  # the pattern alone decides
         self.empty = 0 in self.sizes  # a query, a key or a value has no numbers at all
+
+    @classmethod
+    def of(
+        cls, query: Tensor, key: Tensor, value: Tensor, pattern: Pattern, uses: tuple[str, ...], scale: float
+    ) -> Form:
+        """The form of these tensors."""
+        (B, H, N, D), (_, G, M, E) = query.shape, value.shape
+        strides = query.stride(), key.stride(), value.stride()
+        return cls((B, H, G, N, M, D, E), query.dtype, query.device, pattern, uses, scale, strides)
 
     def asks_beyond(self, *known: str) -> str | None:
         """What a backend that knows only so much says to the first other thing asked for, or None."""
@@ -54,6 +68,18 @@ class Form:
         if word == "weights":
             return "it never makes the weights; impl='reference' returns them"
         return None if word is None else f"it does not take {CALLED.get(word, word)}"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A backend and the reason for it, in one sentence."""
+
+    impl: str
+    why: str
+
+    def as_dict(self) -> dict[str, str]:
+        """The name and the reason, as `--json` prints them."""
+        return asdict(self)
 
 
 _FORMS: dict[tuple, Form] = {}
@@ -66,7 +92,7 @@ def form_of(
     """The form of these tensors, checked when it is met for the first time."""
     if torch.compiler.is_compiling():  # sizes may be symbols
         check_tensors(query, key, value)
-        return Form(query, key, value, pattern, uses, scale)
+        return Form.of(query, key, value, pattern, uses, scale)
     met: tuple = ()
     found = None
     try:
@@ -83,7 +109,7 @@ def form_of(
             N, M = query.shape[2], key.shape[2]
             if isinstance(N, int) and isinstance(M, int):  # else checked when they are numbers
                 pattern.resolve(N, M)
-        found = Form(query, key, value, pattern, uses, scale)
+        found = Form.of(query, key, value, pattern, uses, scale)
         if len(_FORMS) >= MOST_FORMS:
             _FORMS.clear()
         if met:
@@ -150,7 +176,7 @@ class Problem:
     lse: bool = False
     weights: bool = False
     packed: Tensor | None = None  # the projection (B,N,H+2G,D) that query, key and value are views of
-    form: Form = None  # type: ignore[assignment]  # is always set
+    form: Form = None  # type: ignore[assignment]  # made where it is not given
 
     def __post_init__(self) -> None:
         if self.form is None:

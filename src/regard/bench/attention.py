@@ -12,9 +12,9 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention as sdpa
 
 from regard.attention import attend
-from regard.attention.problem import check
-from regard.attention.triton.tile_lists import tile_lists
-from regard.attention.triton.tiles import prepare
+from regard.attention.inputs import problem_of
+from regard.attention.triton import tile_lists
+from regard.attention.triton.tiles import arrange
 from regard.bench import exact
 from regard.bench.exact import Inputs, qkv
 from regard.bench.machine import H200_BYTES, H200_OPERATIONS
@@ -189,11 +189,11 @@ def _prepare(report: BenchReport, n: int) -> None:
     for pattern in (Strided(back=256), COMPOSITE):
         for length in (n, 1 << 20):
             x = torch.empty(1, 1, length, 64, device="cuda", dtype=torch.bfloat16)
-            problem = check(x, x, x, pattern, None, None, None)
+            problem = problem_of(x, x, x, pattern)
             times = []
             for _ in range(5):
-                tile_lists.cache_clear()
-                times.append(1e3 * seconds(partial(prepare, problem), "cuda"))
+                tile_lists.KEPT.clear()
+                times.append(1e3 * seconds(partial(arrange, problem), "cuda"))
             report.add(f"prepare {_label(pattern, 64)[:-4]} n={length}", Timed(statistics.median(times)))
 
 

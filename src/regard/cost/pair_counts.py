@@ -42,7 +42,7 @@ def pair_counts(s: Setting, pattern: Pattern, n: Number) -> PairCounts:
     PairCounts(pairs=14, queries=8, keys=8)
     """
     if s.segments is not None:
-        return segmented(pattern, s.segments, n)
+        return segmented(pattern, s.segments[:, s.segments.shape[1] - n :], s.segments)
     if is_letter(n):
         if not all_take_part(pattern):
             raise ValueError(f"{pattern} has no formula here: which queries see nothing depends on n")
@@ -76,16 +76,20 @@ def _quick(pattern: Pattern, n: int) -> int | None:
     return None
 
 
-def segmented(pattern: Pattern, segments: Tensor, n: int) -> PairCounts:
-    """The same where a pair also needs equal, non-negative segments (B, M), n the queries."""
-    m = segments.shape[1]
+def segmented(pattern: Pattern, of_query: Tensor, of_key: Tensor) -> PairCounts:
+    """The same where a pair also needs equal, non-negative segments: (B, n) of queries and (B, m) of keys."""
+    n, m = of_query.shape[1], of_key.shape[1]
     pattern.resolve(n, m)
     k = torch.arange(m)
     total = PairCounts(0, 0, 0)
-    for row in segments.cpu():
+    for own, row in zip(of_query.cpu(), of_key.cpu(), strict=True):
         pairs, queries, keys = 0, 0, torch.zeros(m, dtype=torch.bool)
         for q in torch.arange(m - n, m).split(max(1, CELLS // max(m, 1))):
-            seen = pattern.allows(q[:, None], k[None, :]) & (row[q][:, None] == row[None, :]) & (row >= 0)
+            seen = (
+                pattern.allows(q[:, None], k[None, :])
+                & (own[q - (m - n)][:, None] == row[None, :])
+                & (row >= 0)
+            )
             pairs += int(seen.sum())
             queries += int(seen.any(1).sum())
             keys |= seen.any(0)

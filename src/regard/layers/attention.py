@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor, nn
-from torch.nn.functional import linear, scaled_dot_product_attention
+from torch.nn.functional import linear
 
-from regard.attention.triton import short
-from regard.layers.cache import CachedKeys, LayerPast
+from regard.attention import Choice, attend
+from regard.attention.engine import attend_projection
+from regard.attention.problem import Form
+from regard.attention.triton.short import reach_in_one_tile
+from regard.layers.cache import LayerPast
 from regard.layers.letters import check_size, divides, ratio
 from regard.layers.linear_mixer import LinearAttention
 from regard.layers.position import Alibi, Position, Rotary
-from regard.layers.softmax_mixer import Softmax, record
+from regard.layers.softmax_mixer import Softmax
 from regard.layers.tracing import Trace
 from regard.pattern import Full, Pattern
 
@@ -48,9 +52,9 @@ class Attention(nn.Module):
         self.pattern, self.mixer = pattern, mixer
         self.rotary = position if isinstance(position, Rotary) else None
         self.bias = position.bias(heads) if isinstance(position, Alibi) else None
-        # Short sequences go straight from the projection to a kernel, where nothing else touches the scores.
+        # Where nothing else touches the scores, a kernel may read the projection as it lies.
         bare = not isinstance(position, Rotary | Alibi) and mixer == Softmax()
-        self.band = short.band_in_one_tile(pattern) if bare else None
+        self.packs = bare and reach_in_one_tile(pattern) is not None
         self.qkv = nn.Linear(width, (heads + 2 * self.kv_heads) * self.head_width)
         self.out = nn.Linear(heads * self.head_width, width)
 
@@ -65,11 +69,8 @@ class Attention(nn.Module):
         """Map tokens (B,N,C) to (B,N,C); with a cache they continue what it holds."""
         H, G = self.heads, self.kv_heads
         qkv = self.qkv(x).unflatten(-1, (H + 2 * G, self.head_width))  # B N H+2G D
-        if self.band is not None and qkv.is_cuda and segments is cache is None and short.fits(qkv):
-            if trace is not None:
-                q, k, v = qkv.transpose(1, 2).split([H, G, G], dim=1)  # B H N D
-                record(q, CachedKeys(k, v, None), self.pattern, None, trace)
-            return self.out(short.attend_qkv(qkv, H, self.band).flatten(2))
+        if self.packs and segments is cache is trace is None:
+            return self.out(attend_projection(qkv, H, self.pattern).transpose(1, 2).flatten(2))
         q, k, v = qkv.transpose(1, 2).split([H, G, G], dim=1)  # B H N D
         if self.rotary is not None:
             start = 0 if cache is None else cache.length
@@ -86,8 +87,16 @@ class Attention(nn.Module):
         q = linear(x[:, :1], weight[:wide], bias[:wide])
         k, v = linear(x, weight[wide:], bias[wide:]).chunk(2, dim=-1)
         q, k, v = (y.unflatten(-1, (-1, self.head_width)).transpose(1, 2) for y in (q, k, v))  # B H N D
-        out = scaled_dot_product_attention(q, k, v, enable_gqa=self.heads != self.kv_heads)
-        return self.out(out.transpose(1, 2).flatten(2))
+        return self.out(attend(q, k, v).transpose(1, 2).flatten(2))
+
+    def choose(self, batch: int, n: int) -> Choice:
+        """What `forward` runs for so many sequences of n tokens, outside of torch.compile, and why."""
+        weight = self.qkv.weight
+        sizes = (batch, self.heads, self.kv_heads, n, n, self.head_width, self.head_width)
+        kind = weight.device.type
+        dtype = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else weight.dtype
+        uses = (*(["slopes"] if self.bias is not None else []), *(["packed"] if self.packs else []))
+        return self.mixer.choose(Form(sizes, dtype, weight.device, self.pattern, uses))
 
 
 def check_mixer(mixer: Mixer, pattern: Pattern, position: Position | None) -> None:

@@ -10,10 +10,12 @@ from typing import ClassVar, cast
 import torch
 from torch import Tensor
 
-from regard.attention import DistanceBias, linear_attend
+from regard.attention import Choice, DistanceBias, linear_attend
+from regard.attention.linear.attend import chosen_linear
 from regard.attention.linear.chunked import absorb
 from regard.attention.linear.features import elu1
 from regard.attention.linear.reference import State, accumulator
+from regard.attention.problem import Form
 from regard.layers.cache import LayerPast
 from regard.layers.letters import HeadSizes, Number
 from regard.layers.position import Alibi, Position
@@ -86,6 +88,10 @@ class LinearAttention:
             trace.record("weights", weights)
         impl = "chunked" if torch.compiler.is_compiling() else "auto"  # the compiler fuses plain torch
         return linear(q, k, v, causal=causal, segments=segments, impl=impl)
+
+    def choose(self, form: Form) -> Choice:
+        """What runs a problem of this form, and why."""
+        return chosen_linear(form.dtype, form.device, (form.D, form.E), form.pattern == Causal())
 
 
 @dataclass(frozen=True)

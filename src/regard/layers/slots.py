@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from regard.layers.tracing import Trace
 from regard.pattern import Causal, Pattern, Strided
 from regard.pattern.spans import Positions
 
@@ -97,28 +96,3 @@ def _table(pattern: Pattern, total: int) -> Tensor:
                 slots.append(p)
         rows.append(list(slots))
     return torch.tensor([row + [-1] * (len(slots) - len(row)) for row in rows]).view(total, len(slots))
-
-
-def attend_slots(
-    q: Tensor,
-    key: Tensor,
-    value: Tensor,
-    allowed: Tensor | None,
-    bias: Tensor | None = None,
-    trace: Trace | None = None,
-) -> Tensor:
-    """Attention of q (B,H,N,D) over slots (B,G,S,D) under a mask and a bias that broadcast to (B,H,N,S)."""
-    B, H, N, D = q.shape
-    G = key.shape[1]
-    acc = torch.promote_types(q.dtype, torch.float32)
-    grouped = q.reshape(B, G, H // G * N, D)  # the heads of a group are further queries of its keys
-    scores = (grouped @ key.mT).view(B, H, N, -1).to(acc) * D**-0.5
-    scores = scores if bias is None else scores + bias
-    if allowed is None:
-        weights = scores.softmax(-1)
-    else:
-        # Finite, so that a query without keys meets no NaN on its way to zeros.
-        weights = scores.masked_fill(~allowed, torch.finfo(acc).min).softmax(-1) * allowed
-    if trace is not None:
-        trace.record("weights", weights.to(q.dtype))
-    return (weights.to(q.dtype).view(B, G, H // G * N, -1) @ value).view(B, H, N, -1)

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import torch
 from torch import Tensor
-from torch.nn.functional import scaled_dot_product_attention
 
-from regard.attention import DistanceBias, attend
-from regard.layers import compiled
+from regard.attention import Choice, DistanceBias
+from regard.attention.engine import chosen, run
+from regard.attention.inputs import problem_of
+from regard.attention.problem import Form, Problem, Segments
 from regard.layers.cache import CachedKeys, LayerCache, LayerPast
 from regard.layers.letters import HeadSizes, Number
 from regard.layers.position import Alibi, Position
 from regard.layers.shapes import Shape
-from regard.layers.slots import Layout, attend_slots, layout_of
+from regard.layers.slots import Layout, layout_of
 from regard.layers.tracing import Trace
-from regard.pattern import Pattern
+from regard.pattern import Full, Pattern
 
 ENDLESS = 1 << 62  # positions, more than anyone counts to
 
@@ -64,15 +65,23 @@ class Softmax:
         trace: Trace | None,
     ) -> Tensor:
         """What queries (B,H,N,D) gather, over all tokens or continuing what a cache holds."""
-        if torch.compiler.is_compiling() and cache is None and trace is None:
-            return compiled.mix(q, k, v, pattern, bias, segments)
         assert cache is None or isinstance(cache, LayerCache)
         seen = CachedKeys(k, v, segments) if cache is None else cache.extend(k, v, segments)
-        if seen.positions is not None:
-            return _mix_slots(q, seen, pattern, bias, trace)
+        if seen.positions is None:
+            problem = problem_of(q, seen.key, seen.value, pattern, bias=bias, segments=seen.segments)
+        else:
+            problem = _over_slots(q, seen, pattern, bias)
         if trace is not None:
-            record(q, seen, pattern, bias, trace)
-        return attend(q, seen.key, seen.value, pattern, bias=bias, segments=seen.segments)
+            # By a run of its own: the output must not change because someone watches.
+            with torch.no_grad():
+                weights = run(problem.changed(weights=True)).weights
+            assert weights is not None
+            trace.record("weights", weights)
+        return run(problem).out
+
+    def choose(self, form: Form) -> Choice:
+        """What runs a problem of this form, and why."""
+        return chosen(form)
 
 
 @dataclass(frozen=True)
@@ -118,6 +127,7 @@ class SlotMemory:
     place: PatternSlots
     parts: tuple[Tensor, Tensor]
     rows: Tensor  # 0 … B − 1
+    forms: dict[str, Form] = field(default_factory=dict)  # of the steps so far
 
     def cache(self, capacity: int) -> LayerCache:
         """An empty cache, of which `take` can take over what it holds."""
@@ -138,10 +148,18 @@ class SlotMemory:
         for x, new in zip(self.parts, (k, v), strict=True):
             self._write(x, new)
         key, value = (x[:, :, : place.filled] for x in self.parts)
+        scale = q.shape[2] ** -0.5
         if place.allowed is None and place.bias is None:
             # The heads of a group are further queries of its keys.
-            return scaled_dot_product_attention(q.reshape(B, G, q.shape[1] // G, -1), key, value)
-        return attend_slots(q[:, :, None], key, value, place.allowed, place.bias)
+            impl, inputs = "sdpa", (q.reshape(B, G, q.shape[1] // G, -1), key, value, Full(), scale)
+        else:
+            impl, inputs = "slots", (q[:, :, None], key, value, Full(), scale)
+        # From step to step only the number of keys differs, for which neither of the two ways asks.
+        form = self.forms.get(impl)
+        if form is None:
+            problem = Problem(*inputs, place.bias, mask=place.allowed)
+            form = self.forms[impl] = problem.form
+        return run(Problem(*inputs, place.bias, mask=place.allowed, form=form), impl).out
 
     def _write(self, x: Tensor, new: Tensor) -> None:
         slot, layout, rows = self.place.slot, self.place.layout, self.rows
@@ -162,27 +180,13 @@ def _roomy(pattern: Pattern, capacity: int) -> Layout:
     return layout
 
 
-@torch.no_grad()
-def record(q: Tensor, seen: CachedKeys, pattern: Pattern, bias: DistanceBias | None, trace: Trace) -> None:
-    """The weights by a run of its own: the output must not change because someone watches."""
-    key, value, segments = seen.key, seen.value, seen.segments
-    given = attend(
-        q, key, value, pattern, bias=bias, segments=segments, impl="reference", return_weights=True
-    )
-    trace.record("weights", given[1])
-
-
-def _mix_slots(
-    q: Tensor, seen: CachedKeys, pattern: Pattern, bias: DistanceBias | None, trace: Trace | None
-) -> Tensor:
-    """Some keys were dropped or overwritten: slots no longer tell positions, so the mask is spelt out."""
-    keys, queries = seen.positions, seen.queries
-    assert keys is not None
-    assert queries is not None
-    allowed = (pattern.allows(queries[:, None], keys[None, :]) & (keys >= 0))[None, None]  # 1 1 N S
+def _over_slots(q: Tensor, seen: CachedKeys, pattern: Pattern, bias: DistanceBias | None) -> Problem:
+    """Some keys were dropped or overwritten: each slot says where its key stands."""
+    assert seen.positions is not None
+    assert seen.queries is not None
+    segments = None
     if seen.segments is not None:
         assert seen.own is not None
-        own = seen.own[:, None, :, None]
-        allowed = allowed & (own == seen.segments[:, None, None, :]) & (own >= 0)
-    dense = None if bias is None else bias.dense(queries[:, None], keys[None, :])
-    return attend_slots(q, seen.key, seen.value, allowed, dense, trace)
+        segments = Segments(seen.own, seen.segments)
+    scale, offset, slots = q.shape[3] ** -0.5, seen.queries[:1], seen.positions[None]
+    return Problem(q, seen.key, seen.value, pattern, scale, bias, segments, offset=offset, slots=slots)

@@ -1,6 +1,5 @@
 """Linear attention: the exponential dropped, the weights normalised as usual, in time linear in N."""
 
-import importlib.util
 from dataclasses import replace
 from functools import partial
 
@@ -13,6 +12,8 @@ from regard.attention.linear.chunked import linear_chunked
 from regard.attention.linear.features import FEATURES, Feature, identity
 from regard.attention.linear.reference import Found, LinearProblem, State, linear_reference
 from regard.attention.linear.segments import gathering, take
+from regard.attention.problem import Choice
+from regard.attention.triton.tiles import installed, interpreted
 
 
 def linear_attend(  # noqa: PLR0913  the signature is the public contract
@@ -99,36 +100,42 @@ def _apply(phi: Feature, x: Tensor) -> Tensor:
     return y
 
 
+def chosen_linear(dtype: torch.dtype, device: torch.device, widths: tuple[int, int], causal: bool) -> Choice:
+    """What `linear_attend(…, impl="auto")` runs for the widths of keys and values, and why."""
+    if device.type != "cuda":
+        return Choice("chunked", "plain torch in linear time: there is no GPU")
+    why = _no_triton(dtype, device, widths, causal)
+    if why is None:
+        return Choice("triton", "our kernels walk the sequence in parts at once")
+    return Choice("chunked", f"plain torch in linear time, because {why}")
+
+
 def _choose(impl: str, query: Tensor, value: Tensor, causal: bool) -> str:
     """The implementation to run: the named one, or the fastest that can."""
     if impl in ("reference", "chunked"):
         return impl
     if impl not in ("auto", "triton"):
         raise ValueError(f"impl must be auto, reference, chunked or triton, got {impl=}")
-    if impl == "auto" and not query.is_cuda:
-        return "chunked"
-    why = _no_triton(query, value, causal)
-    if impl == "triton" and why is not None:
+    asked = (query.dtype, query.device, (query.shape[3], value.shape[3]), causal)
+    if impl == "auto":
+        return chosen_linear(*asked).impl
+    if (why := _no_triton(*asked)) is not None:
         raise ValueError(f"impl='triton' cannot run: {why}; use impl='chunked'")
-    return "triton" if why is None else "chunked"
+    return impl
 
 
-def _no_triton(query: Tensor, value: Tensor, causal: bool) -> str | None:
+def _no_triton(dtype: torch.dtype, device: torch.device, widths: tuple[int, int], causal: bool) -> str | None:
     """Why the kernels cannot serve this call, or None."""
     if not causal:
         return "the kernels are causal (and a single query needs none)"
-    if query.dtype == torch.float64:
+    if dtype == torch.float64:
         return "the kernels compute in float32, got float64"
-    most = 64 if query.dtype == torch.float32 else 128
-    if max(query.shape[3], value.shape[3]) > most:
-        return f"widths must be at most {most} in {query.dtype}, got {query.shape[3]} and {value.shape[3]}"
-    if importlib.util.find_spec("triton") is None:
+    most = 64 if dtype == torch.float32 else 128
+    if max(widths) > most:
+        return f"widths must be at most {most} in {dtype}, got {widths[0]} and {widths[1]}"
+    if not installed():
         return "triton is not installed"
-    if query.is_cuda:
-        return None
-    from regard.attention.linear.triton import INTERPRETED
-
-    return None if INTERPRETED else f"it needs a GPU, got {query.device}"
+    return None if device.type == "cuda" or interpreted() else f"it needs a GPU, got {device}"
 
 
 def _linear_time(run: LinearImpl, problem: LinearProblem) -> Found:

@@ -5,10 +5,11 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from regard.attention.inputs import check_on
 from regard.attention.linear.reference import Found, LinearProblem, State, accumulator
+from regard.attention.problem import check_tensors
 
 UNSAFE = 1e-6  # of the largest denominator that a query and keys of these lengths could have
-FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
 
 # One implementation. No denominators (None) means that a kernel was told not to check them, or found all of
@@ -18,26 +19,11 @@ LinearImpl = Callable[[LinearProblem], Found]
 
 def check_inputs(query: Tensor, key: Tensor, value: Tensor, causal: bool, segments: Tensor | None) -> None:
     """Raise unless the tensors fit together."""
-    named = {"query": query, "key": key, "value": value}
-    shapes = ", ".join(f"{name} {tuple(x.shape)}" for name, x in named.items())
-    if any(x.ndim != 4 for x in named.values()):
-        raise ValueError(
-            f"query, key and value need four axes (batch, heads, positions, width), got {shapes}"
-        )
-    if len({x.dtype for x in named.values()}) > 1 or query.dtype not in FLOATS:
-        types = ", ".join(f"{name} {x.dtype}" for name, x in named.items())
-        raise ValueError(f"query, key and value need one floating type, got {types}")
-    devices = {name: x.device for name, x in named.items()}
-    if segments is not None:
-        devices["segments"] = segments.device
-    if len(set(devices.values())) > 1:
-        where = ", ".join(f"{name} on {device}" for name, device in devices.items())
-        raise ValueError(f"all tensors need one device, got {where}")
-    (B, H, N, D), (G, M) = query.shape, key.shape[1:3]
-    if key.shape[0] != B or key.shape[3] != D or value.shape[:3] != key.shape[:3]:
-        raise ValueError(f"shapes must be query (B,H,N,D), key (B,G,M,D), value (B,G,M,E), got {shapes}")
-    if G == 0 or H % G:
-        raise ValueError(f"key heads must divide query heads, got {G} key heads, {H} query heads")
+    check_tensors(query, key, value)
+    check_on(query, segments=segments)
+    (B, _, N, _), (G, M) = query.shape, key.shape[1:3]
+    if G == 0:
+        raise ValueError(f"the key heads must divide the query heads, got H={query.shape[1]}, {G=}")
     if N > M and (causal or segments is not None):
         raise ValueError(f"causal or segmented queries are the last of the keys' positions, got {N=} > {M=}")
     if segments is None:

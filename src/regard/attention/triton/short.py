@@ -67,14 +67,18 @@ def reach_in_one_tile(pattern: Pattern) -> tuple[Reach, dict[str, bool]] | None:
 def attend(problem: Problem) -> Answer:
     """The output (B,H,N,D), a view of (B,N,H,D) as the layer's last projection wants it."""
     assert problem.packed is not None
-    H = problem.form.H
-    if torch.compiler.is_compiling():
-        out = torch.ops.regard.attend_qkv(problem.packed, H, problem.scale, str(problem.pattern))
-    elif problem.packed.requires_grad and torch.is_grad_enabled():
-        out = _Short.apply(problem.packed, H, problem.scale, problem.pattern)
-    else:
-        out = forward(problem.packed, H, problem.scale, problem.pattern)
+    out = attend_packed(problem.packed, problem.form.H, problem.scale, problem.pattern)
     return Answer(out.transpose(1, 2))
+
+
+def attend_packed(qkv: Tensor, heads: int, scale: float, pattern: Pattern) -> Tensor:
+    """The output (B,N,H,D) of a projection (B,N,H+2G,D), queries first, then keys and values."""
+    if torch.compiler.is_compiling():
+        out: Tensor = torch.ops.regard.attend_qkv(qkv, heads, scale, str(pattern))
+        return out
+    if qkv.requires_grad and torch.is_grad_enabled():
+        return _Short.apply(qkv, heads, scale, pattern)
+    return forward(qkv, heads, scale, pattern)
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +116,7 @@ def _tile(n: int) -> tuple[int, int]:
 
 
 def forward(qkv: Tensor, heads: int, scale: float, pattern: Pattern) -> Tensor:
-    """`attend` of a projection (B,N,H+2G,D), queries first, then keys and values: (B,N,H,D)."""
+    """The forward pass of `attend_packed`."""
     x = _dense_rows(qkv)
     B, N, every, D = x.shape
     plan = _plan(N, D, heads, every, pattern)

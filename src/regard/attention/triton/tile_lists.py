@@ -67,12 +67,12 @@ class TileLists:
         return sum(x.nbytes for x in (*self.by_query.tensors(), *self.by_key.tensors(), *rest))
 
 
-_KEPT: KeptByBytes[TileLists] = KeptByBytes(MOST_KEPT, lambda lists: lists.nbytes)
+KEPT: KeptByBytes[TileLists] = KeptByBytes(MOST_KEPT, lambda lists: lists.nbytes)
 
 
 def tile_lists(pattern: Pattern, n: int, m: int, device: torch.device) -> TileLists:
     """The lists of the last n of m queries."""
-    return _KEPT.get((pattern, n, m, device), lambda: _made(pattern, n, m, device))
+    return KEPT.get((pattern, n, m, device), lambda: _made(pattern, n, m, device))
 
 
 @torch.inference_mode(False)

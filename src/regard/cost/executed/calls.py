@@ -16,8 +16,9 @@ from torch.nn import functional
 
 from regard.attention import linear_attend
 from regard.attention.bias import DistanceBias
-from regard.attention.engine import attend
+from regard.attention.engine import attend_projection, run
 from regard.attention.linear.features import FEATURES, identity
+from regard.attention.problem import Problem
 from regard.cost.attention import (
     attention,
     attention_gradient,
@@ -33,8 +34,7 @@ from regard.cost.setting import Setting
 from regard.course.attention import AttentionHead, may_attend
 from regard.layers import position
 from regard.layers.linear_mixer import StateMemory
-from regard.layers.slots import attend_slots
-from regard.pattern import Blocks, Causal, Full, Pattern, Strided, Windowed, parse
+from regard.pattern import parse
 from regard.recurrence import grid_rnn, linear_rnn, rnn
 from regard.recurrence.activation import activation_name
 
@@ -48,16 +48,22 @@ class Called:
     pairs_if_dense: int = 0  # what is computed where no fused kernel was seen
 
 
-def _attend(a: Arguments) -> Called:
-    q, k, v, pattern = a["query"], a["key"], a["value"], a["pattern"]
-    (B, H, N, D), (G, M), E = q.shape, k.shape[1:3], v.shape[3]
-    if a["segments"] is not None:
-        seen = segmented(pattern, a["segments"], N)
-    elif pattern.atoms():
+def _run(a: Arguments) -> Called:
+    """Attention as the engine is asked for it, by a caller, a layer or a step of decoding."""
+    problem: Problem = a["problem"]
+    pattern, (B, H, N, D), (G, M) = problem.pattern, problem.query.shape, problem.key.shape[1:3]
+    apart = problem.mask is not None or problem.slots is not None or problem.offset is not None
+    if apart or not pattern.atoms():
+        allowed = problem.allowed()
+        if allowed.shape[1] > 1:  # heads differ, so that all of them are counted as if they were one's pairs
+            H, G = 1, 1
+        seen = masked(allowed.expand(B, -1, N, M))
+    elif problem.segments is not None:
+        seen = segmented(pattern, *problem.segments)
+    else:
         seen = counted(pattern, N, M).times(B)
-    else:  # a pattern placed on rows that a cache kept
-        seen = masked(pattern.dense(N, M)).times(B)
-    return _softmax(seen, (H, G, D, E), scaled(a["scale"], D), a["bias"] is not None, B * H * N * M)
+    sizes, dense = (H, G, D, problem.value.shape[3]), B * problem.query.shape[1] * N * M
+    return _softmax(seen, sizes, problem.scale != 1, problem.bias is not None, dense)
 
 
 def _softmax(
@@ -67,14 +73,6 @@ def _softmax(
     H, G, D, E = sizes
     forward = attention(seen, H, D, E, scaled=scaled, biased=biased)
     return Called(forward, attention_gradient(seen, H, G, D, E, scaled=scaled), dense)
-
-
-def _attend_slots(a: Arguments) -> Called:
-    """One step over the slots of a cache: what the mask allows, or every slot."""
-    q, k, v, allowed = a["q"], a["key"], a["value"], a["allowed"]
-    (B, H, N, D), (G, M), E = q.shape, k.shape[1:3], v.shape[3]
-    seen = PairCounts(N * M, N, M).times(B) if allowed is None else masked(allowed.expand(B, 1, N, M))
-    return _softmax(seen, (H, G, D, E), scaled(None, D), a["bias"] is not None, B * H * N * M)
 
 
 def _linear_step(a: Arguments) -> Called:
@@ -191,32 +189,37 @@ def _constant(a: Arguments) -> Called:
 Rule = Callable[[Arguments], Called]
 
 
-def _by_text(a: Arguments) -> Called:
+def _operation(a: Arguments) -> Called:
     """Attention inside a compiled model, where the pattern is a text."""
-    bias = a["slopes"] or None
-    return _attend(a | {"pattern": parse(a["pattern"]), "bias": bias, "scale": None})
+    from regard.attention.operator import INPUTS, problem_of_operation  # a compiled model has it already
+
+    names = INPUTS.replace("Tensor? ", "").split(", ")
+    problem, _ = problem_of_operation(*(a[name.split()[-1]] for name in names))
+    return _run({"problem": problem})
 
 
 def _attend_qkv(a: Arguments) -> Called:
-    """Attention straight from the projection (B,N,H+2G,D), over a band or window."""
+    """Attention straight from the projection (B,N,H+2G,D)."""
     B, N, every, D = a["qkv"].shape
     H = a["heads"]
-    parts: list[Pattern] = [Strided(back=a["back"])] if a["back"] >= 0 else []
-    if a["window"] >= 0:
-        parts.append(Windowed(size=a["window"]) if a["causal"] else Blocks(size=a["window"]))
-    pattern = parts[0] if parts else Causal() if a["causal"] else Full()
-    pattern = pattern & parts[1] if len(parts) > 1 else pattern
-    return _softmax(counted(pattern, N, N).times(B), (H, (every - H) // 2, D, D), a["scale"] != 1)
+    seen = counted(parse(a["pattern"]), N, N).times(B)
+    return _softmax(seen, (H, (every - H) // 2, D, D), a["scale"] != 1)
+
+
+def _projection(a: Arguments) -> Called:
+    """The same as a layer asks for it."""
+    return _attend_qkv(a | {"pattern": str(a["pattern"]), "scale": None})
 
 
 # Our own operations as the dispatcher knows them; a name with _backward counts the gradient.
-OPERATION_RULES: dict[str, Rule] = {"attention_by_text": _by_text, "attend_qkv": _attend_qkv}
+OPERATION_RULES: dict[str, Rule] = {"attend": _operation, "attend_qkv": _attend_qkv}
 
 
 def code_rules() -> dict[CodeType, tuple[str, Rule]]:
     """The rules of Python functions, by their code."""
     rules: dict[CodeType, tuple[str, Rule]] = {
-        attend.__code__: ("attend", _attend),
+        run.__code__: ("attend", _run),
+        attend_projection.__code__: ("attend", _projection),
         linear_attend.__code__: ("linear_attend", _linear_attend),
         grid_rnn.__code__: ("grid_rnn", _grid_rnn),
         linear_rnn.__code__: ("linear_rnn", _rnn),
@@ -225,7 +228,6 @@ def code_rules() -> dict[CodeType, tuple[str, Rule]]:
         AttentionHead.forward.__code__: ("AttentionHead", _course_head),
         DistanceBias.dense.__code__: ("positions", _constant),
         position.angles_at.__code__: ("positions", _constant),
-        attend_slots.__code__: ("attend_slots", _attend_slots),
         StateMemory.step.__code__: ("linear_step", _linear_step),
     }
     for kind in (position.Natural, position.Scaled, position.Sinusoidal):
