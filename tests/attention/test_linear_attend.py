@@ -262,10 +262,10 @@ def test_any_function_can_be_the_feature() -> None:
 def test_bad_input_is_named() -> None:
     q, k, v = (x.detach() for x in inputs(5, 5))
     bad = [
-        (r"four axes.*query \(4, 5, 6\)", (q[0], k, v), {}),
-        (r"one floating type.*torch.float32", (q, k.float(), v), {}),
+        (r"4 axes.*query \(4, 5, 6\)", (q[0], k, v), {}),
+        (r"one floating dtype.*torch.float32", (q, k.float(), v), {}),
         (r"query \(2, 4, 5, 4\), key \(2, 2, 5, 6\)", (q[..., :4], k, v), {}),
-        (r"2 key heads, 3 query heads", (q[:, :3], k, v), {}),
+        (r"divide the query heads, got H=3, G=2", (q[:, :3], k, v), {}),
         (r"N=5 > M=4", (q, k[:, :, :4], v[:, :, :4]), {"causal": True}),
         (
             r"segments must be integers.*\(2, 5\).*\(2, 4\)",

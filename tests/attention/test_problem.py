@@ -7,7 +7,8 @@ import torch
 from torch import Tensor
 
 from regard.attention import BACKENDS, DistanceBias, attend, choose
-from regard.attention.problem import check, same_segment
+from regard.attention.inputs import problem_of
+from regard.attention.problem import same_segment
 from regard.pattern import Axial, Causal, Documents, Full, Neighbourhood, Strided, Windowed
 
 
@@ -27,6 +28,7 @@ def good() -> dict[str, Any]:
 
 
 BAD = [
+    ({"query": zeros(4, 8)}, r"must have 4 axes .* got query \(4, 8\), key \(2, 3, 5, 8\)"),
     ({"query": zeros(6, 4, 8)}, r"must have 4 axes .* got query \(6, 4, 8\), key \(2, 3, 5, 8\)"),
     ({"value": zeros(2, 3, 5, 7, 1)}, r"must have 4 axes .* value \(2, 3, 5, 7, 1\)"),
     ({"key": zeros(1, 3, 5, 8)}, r"one batch size, got query \(2, 6, 4, 8\), key \(1, 3, 5, 8\)"),
@@ -62,9 +64,8 @@ BAD = [
     ({"key": zeros(2, 3, 5, 8, device="meta")}, r"on one device, got query cpu, key meta, value cpu"),
     ({"segments": zeros(2, 5, device="meta").long()}, r"on one device, got .* segments meta"),
     ({"bias": zeros(4, 5, device="meta")}, r"on one device, got .* bias meta"),
-    ({"pattern": "causal"}, r"pattern must be a regard.pattern value, got 'causal'"),
-    ({"pattern": Causal}, r"pattern must be a regard.pattern value, got <class"),
-    ({"pattern": Causal().dense(4, 5)}, r"pattern must be a regard.pattern value, got tensor"),
+    ({"pattern": Causal}, r"pattern must be a regard.pattern value or its text, got <class"),
+    ({"pattern": Causal().dense(4, 5)}, r"pattern must be .* got a tensor; masks go to mask="),
     ({"query": zeros(2, 6, 6, 8)}, r"n ≤ m is needed, got n=6, m=5"),
     (
         {"query": zeros(2, 6, 5, 8), "pattern": Documents((2, 2))},
@@ -116,7 +117,7 @@ def test_the_good_arguments_are_good() -> None:
 
 @pytest.mark.parametrize("impl", ["Reference", "cuda", "", "triton_tiles", "blocks_cpu"])
 def test_an_unknown_backend_is_told_the_names(impl: str) -> None:
-    names = "reference, sdpa, folded, chunked, gathered, triton, flex"
+    names = "reference, sdpa, folded, chunked, gathered, triton, short, slots, flex"
     with pytest.raises(ValueError, match=f"impl must be 'auto' or one of {names}, got impl='{impl}'"):
         attend(**good(), impl=impl)
 
@@ -140,8 +141,8 @@ def test_more_queries_than_keys_for_full_only() -> None:
 
 def test_the_scale_is_one_over_the_root_of_the_width_unless_given() -> None:
     x = zeros(1, 1, 3, 16)
-    assert check(x, x, x, Full(), None, None, None).scale == 0.25
-    assert check(x, x, x, Full(), 0.0, None, None).scale == 0.0
+    assert problem_of(x, x, x, Full()).scale == 0.25
+    assert problem_of(x, x, x, Full(), scale=0.0).scale == 0.0
 
 
 def test_negative_segments_are_nobodys() -> None:

@@ -94,16 +94,18 @@ def test_weights_sum_to_one_over_what_is_seen_and_vanish_elsewhere() -> None:
     assert out.shape == (2, 4, 9, 16)
 
 
-@pytest.mark.parametrize("impl", ["sdpa", "folded", "chunked", "gathered", "triton", "flex"])
+@pytest.mark.parametrize("impl", ["sdpa", "folded", "chunked", "gathered", "slots"])
 def test_who_cannot_give_weights_names_who_can(impl: str) -> None:
     with pytest.raises(
-        ValueError, match=f"impl='{impl}' never makes the weights; impl='reference' returns them"
+        ValueError, match=f"impl='{impl}' cannot: it never makes the weights; impl='reference' returns them"
     ):
-        attend(*inputs(4), Strided(back=1), impl=impl, return_weights=True)
-    with pytest.raises(
-        ValueError, match=rf"impl='{impl}' has no dropout on weights, got dropout=0.1; impl='reference'"
-    ):
-        attend(*inputs(4), Strided(back=1), impl=impl, dropout=0.1)
+        attend(*inputs(4), Dilated(back=1, step=2), impl=impl, return_weights=True)
+
+
+@pytest.mark.parametrize("impl", ["sdpa", "folded", "slots"])
+def test_who_cannot_drop_weights_says_so(impl: str) -> None:
+    with pytest.raises(ValueError, match=f"impl='{impl}' cannot: it does not take dropout"):
+        attend(*inputs(4), Dilated(back=1, step=2), impl=impl, dropout=0.1)
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16])

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from regard.attention.engine import projection_form
 from regard.attention.triton.short import refuses
 from regard.pattern import Full
 
@@ -26,4 +27,5 @@ def test_kernels_in_the_interpreter():
 
 @pytest.mark.skipif(os.environ.get("TRITON_INTERPRET") == "1", reason="the interpreter lets the kernels run")
 def test_the_kernels_need_a_gpu():
-    assert "CUDA" in refuses(torch.zeros(1, 9, 6, 16, dtype=torch.float16), Full())
+    form = projection_form((1, 2, 2, 9, 9, 16, 16), torch.float16, torch.device("cpu"), Full())
+    assert "CUDA" in refuses(form)

@@ -10,7 +10,6 @@ import torch
 
 from regard.attention import attend
 from regard.attention.triton.tile_lists import LONGEST, tile_lists
-from regard.attention.triton.tiles import segment_bounds
 from regard.pattern import Causal, Global, Pattern, Strided
 from tests.attention.matching import COMPOSITE, inputs, patterns
 
@@ -66,10 +65,12 @@ def test_the_pieces_of_a_column_are_short_and_whole() -> None:
         lists = tile_lists(pattern, n, n, torch.device("cpu"))
         pieces = lists.pieces.tolist()
         counted = {"full": 0, "partial": 0}
-        for column, full, full_end, partial, partial_end, slot in pieces:
+        owner = torch.repeat_interleave(lists.shared, lists.first_sheet.diff())  # of each sheet
+        assert len(owner) == lists.sheets
+        for column, full, full_end, partial, partial_end, sheet in pieces:
             assert 0 <= full_end - full <= LONGEST
             assert 0 <= partial_end - partial <= LONGEST
-            assert slot == -1 or int(lists.shared[slot]) == column
+            assert sheet == -1 or int(owner[sheet]) == column
             for name, first, last, offsets in (
                 ("full", full, full_end, lists.by_key.full_offsets),
                 ("partial", partial, partial_end, lists.by_key.partial_offsets),
@@ -80,32 +81,9 @@ def test_the_pieces_of_a_column_are_short_and_whole() -> None:
             "full": len(lists.by_key.full_columns),
             "partial": len(lists.by_key.partial_columns),
         }
+        assert sorted(piece[5] for piece in pieces if piece[5] >= 0) == list(range(lists.sheets))
         assert {piece[0] for piece in pieces} == set(range(200))  # a column that nobody sees gets its zeros
         assert (len(lists.shared) > 0) == (pattern != Strided(back=70))
-
-
-@pytest.mark.parametrize("by_key", [False, True])
-@pytest.mark.parametrize("n", [13, 40])
-def test_segment_bounds_leave_nothing_out(n: int, by_key: bool) -> None:
-    m, rows, cols = 40, 4, 8
-    packed = torch.arange(m) // 11
-    padded = torch.where(torch.arange(m) < 30, packed, -1)
-    mixed = torch.randint(-1, 3, (m,), generator=torch.Generator().manual_seed(2))
-    segments = torch.stack([packed, padded, mixed, torch.full((m,), -1)])
-    bounds = segment_bounds(segments, rows, cols, n, by_key)
-    same = (segments[:, m - n :, None] == segments[:, None, :]) & (segments[:, None, :] >= 0)
-    same = same.mT if by_key else same
-    height = cols if by_key else rows
-    for b in range(4):
-        for tile, (lo, hi) in enumerate(bounds[b].tolist()):
-            seen = same[b, tile * height : (tile + 1) * height].any(0).nonzero()
-            assert 0 <= lo <= hi <= same.shape[2]
-            if len(seen):
-                assert lo <= int(seen.min())
-                assert int(seen.max()) < hi
-    assert not bounds[3].any()  # all padding: nothing to do
-    if n == m and not by_key:
-        assert bounds[0, 0].tolist() == [0, 16]  # and packed documents stay near their own
 
 
 @pytest.mark.parametrize("pattern", [COMPOSITE, Global(first=4)], ids=str)

@@ -10,7 +10,9 @@ import torch
 from torch import Tensor
 
 from regard.attention import DistanceBias, attend
+from regard.attention.problem import Segments
 from regard.attention.triton import tile_lists
+from regard.attention.triton.tiles import segment_bounds
 from regard.pattern import (
     Axial,
     Blocks,
@@ -127,6 +129,30 @@ def test_strides(pattern: Pattern) -> None:
     k = inputs(140, H=2, D=32)[0][:, :, ::2, ::2]
     v = inputs(70, H=1)[0].expand(1, 2, 70, 16)
     compare((q, k, v), pattern, grad=torch.ones(()).expand(1, 2, 70, 16))
+
+
+@pytest.mark.parametrize("by_key", [False, True])
+@pytest.mark.parametrize("n", [13, 40])
+def test_segment_bounds_leave_nothing_out(n: int, by_key: bool) -> None:
+    m, rows, cols = 40, 4, 8
+    packed = torch.arange(m) // 11
+    padded = torch.where(torch.arange(m) < 30, packed, -1)
+    mixed = torch.randint(-1, 3, (m,), generator=torch.Generator().manual_seed(2))
+    segments = torch.stack([packed, padded, mixed, torch.full((m,), -1)])
+    bounds = segment_bounds(Segments(segments[:, m - n :].contiguous(), segments), rows, cols, by_key)
+    same = (segments[:, m - n :, None] == segments[:, None, :]) & (segments[:, None, :] >= 0)
+    same = same.mT if by_key else same
+    height = cols if by_key else rows
+    for b in range(4):
+        for tile, (lo, hi) in enumerate(bounds[b].tolist()):
+            seen = same[b, tile * height : (tile + 1) * height].any(0).nonzero()
+            assert 0 <= lo <= hi <= same.shape[2]
+            if len(seen):
+                assert lo <= int(seen.min())
+                assert int(seen.max()) < hi
+    assert not bounds[3].any()  # all padding: nothing to do
+    if n == m and not by_key:
+        assert bounds[0, 0].tolist() == [0, 16]  # and packed documents stay near their own
 
 
 @pytest.fixture

@@ -9,8 +9,9 @@ from torch import nn
 from torch.nn import functional
 
 from regard.attention import DistanceBias, attend, linear_attend
+from regard.attention.inputs import problem_of
+from regard.attention.operator import run_compiled
 from regard.cost import executed
-from regard.layers import compiled
 from regard.pattern import Causal, Full, Strided, Windowed
 from regard.recurrence import grid_rnn, linear_rnn, rnn
 from tests.cost.agreeing import leaf
@@ -132,11 +133,15 @@ def test_flex_attention():
     check(ran, attention_counts(136, 16, 2, 8, 8))
 
 
+def _compiled(q):
+    return run_compiled(problem_of(q, q, q, Strided(back=1)), "auto").out
+
+
 def test_attention_inside_a_compiled_model():
     q = leaf(2, 2, 5, 4)
-    ran = executed(compiled.mix, q, q, q, Strided(back=1), None, None)
+    ran = executed(_compiled, q)
     check(ran, attention_counts(2 * 9, 2 * 5, 2, 4, 4))
-    ran = executed(lambda: compiled.mix(q, q, q, Strided(back=1), None, None).sum().backward())
+    ran = executed(lambda: _compiled(q).sum().backward())
     assert ran.macs == 3 * 2 * 9 * 2 * 8
     assert ran.uncounted == {}
 

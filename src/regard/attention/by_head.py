@@ -25,11 +25,8 @@ def attend_by_head(
     """What `attend` gives with `patterns[h]` for head h; `given` are its other arguments."""
     check_tensors(query, key, value)
     H, G = query.shape[1], key.shape[1]
-    if not isinstance(patterns, Sequence) or len(patterns) != H:
-        count = len(patterns) if isinstance(patterns, Sequence) else type(patterns).__name__
-        raise ValueError(
-            f"pattern must be one pattern, or a sequence of one for each of H={H} heads, got {count}"
-        )
+    if len(patterns) != H:
+        raise ValueError(f"pattern must be one, or one for each of H={H} heads, got {len(patterns)}")
     heads: dict[Pattern, list[int]] = {}
     for h, pattern in enumerate(patterns):
         heads.setdefault(pattern_of(pattern), []).append(h)

@@ -13,7 +13,7 @@ from torch import Tensor
 from regard.attention import sdpa
 from regard.attention.bands import band_of, bands_of, first_key
 from regard.attention.bias import DistanceBias
-from regard.attention.inputs import pattern_of, problem_of
+from regard.attention.inputs import pattern_of, problem_of, with_heads
 from regard.attention.problem import CALLED, Answer, Choice, Form, Problem, Segments
 from regard.attention.triton import short
 from regard.pattern import Full, Pattern
@@ -95,7 +95,7 @@ def attend(  # noqa: PLR0913 - the signature is the public contract
     """
     if impl != "auto" and impl not in BACKENDS:
         raise ValueError(f"impl must be 'auto' or one of {', '.join(BACKENDS)}, got {impl=}")
-    if not isinstance(pattern, Pattern | str):
+    if isinstance(pattern, list | tuple):
         from regard.attention.by_head import attend_by_head
 
         given = {
@@ -105,11 +105,7 @@ def attend(  # noqa: PLR0913 - the signature is the public contract
             "return_lse": return_lse, "generator": generator,
         }  # fmt: skip
         return attend_by_head(attend, query, key, value, pattern, given)
-    headless = isinstance(query, Tensor) and query.ndim == 3
-    if headless:
-        query, key, value = (
-            x.unsqueeze(1) if isinstance(x, Tensor) and x.ndim == 3 else x for x in (query, key, value)
-        )
+    query, key, value, headless = with_heads(query, key, value)
     problem = problem_of(
         query, key, value, pattern_of(pattern, is_causal), scale=scale, bias=bias, mask=mask,
         segments=segments, key_segments=key_segments, cu_seqlens=cu_seqlens, offset=offset, softcap=softcap,
@@ -225,9 +221,8 @@ def choose(
     """
     lse = asked.pop("sinks", None) is not None or return_lse
     found = pattern_of(pattern, asked.pop("is_causal", False))
-    problem = problem_of(
-        query, key, key if value is None else value, found, lse=lse, weights=return_weights, **asked
-    )
+    query, key, value, _ = with_heads(query, key, key if value is None else value)
+    problem = problem_of(query, key, value, found, lse=lse, weights=return_weights, **asked)
     return chosen((narrowed(problem) if problem.form.N < problem.form.M else problem).form)
 
 

@@ -18,24 +18,19 @@ NARROW = (torch.uint8, torch.int8, torch.int16)
 _parse = lru_cache(maxsize=256)(parse)
 
 
-class _Parsed:
-    """Patterns that were given as text inside a compiled function, each under a name made from its text."""
-
-
-PARSED = _Parsed()
-
-
-@torch.compiler.assume_constant_result  # the compiler need not follow the parser
-def _name_of(text: str) -> str:
-    name = f"pattern_{text.encode().hex()}"
-    setattr(PARSED, name, _parse(text))
-    return name
-
-
-def pattern_of(pattern: Pattern | str, is_causal: bool = False) -> Pattern:
+def pattern_of(pattern: object, is_causal: bool = False) -> Pattern:
     """A pattern that was given as a value or as text, and its causal part where that is asked for."""
     if isinstance(pattern, str):
-        pattern = getattr(PARSED, _name_of(pattern)) if torch.compiler.is_compiling() else _parse(pattern)
+        if torch.compiler.is_compiling():
+            from regard.attention.operator import parsed_in_trace
+
+            pattern = parsed_in_trace(pattern)
+        else:
+            pattern = _parse(pattern)
+    if isinstance(pattern, Tensor):
+        raise ValueError(
+            "pattern must be a regard.pattern value or its text, got a tensor; masks go to mask="
+        )
     if not isinstance(pattern, Pattern):
         raise ValueError(
             f"pattern must be a regard.pattern value or its text, got {repr(pattern).splitlines()[0]}"
@@ -43,6 +38,14 @@ def pattern_of(pattern: Pattern | str, is_causal: bool = False) -> Pattern:
     if not is_causal:
         return pattern
     return Causal() if pattern == Full() else pattern & Causal()
+
+
+def with_heads(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor, bool]:
+    """The three with an axis of heads, and whether it had to be added."""
+    headless = all(isinstance(x, Tensor) and x.ndim == 3 for x in (query, key, value))
+    if headless:
+        query, key, value = query[:, None], key[:, None], value[:, None]
+    return query, key, value, headless
 
 
 def check_on(query: Tensor, **others: Tensor | None) -> None:

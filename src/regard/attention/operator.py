@@ -18,7 +18,7 @@ from regard.attention import engine, sdpa
 from regard.attention.bias import DistanceBias
 from regard.attention.problem import Answer, Problem, Segments
 from regard.attention.triton import short, tiles
-from regard.pattern import parse
+from regard.pattern import Pattern, parse
 
 INPUTS = (
     "Tensor query, Tensor key, Tensor value, Tensor? bias, Tensor? slopes, Tensor? of_query, Tensor? of_key, "
@@ -32,12 +32,34 @@ LIBRARY.define(f"attend_backward(Tensor grad, Tensor? of_lse, Tensor out, Tensor
 _parse = lru_cache(maxsize=256)(parse)
 
 
+class _Parsed:
+    """Patterns that were given as text inside a compiled function, each under a name made from its text."""
+
+
+PARSED = _Parsed()
+
+
+@torch.compiler.assume_constant_result  # the compiler need not follow the parser
+def _name_of(text: str) -> str:
+    name = f"pattern_{text.encode().hex()}"
+    setattr(PARSED, name, _parse(text))
+    return name
+
+
+def parsed_in_trace(text: str) -> Pattern:
+    """The pattern of a text, as a value that the compiler can hold."""
+    pattern: Pattern = getattr(PARSED, _name_of(text))
+    return pattern
+
+
 def run_compiled(problem: Problem, impl: str) -> Answer:
     """The answer to a problem in a form that compiles: torch's own kernel where it knows the pattern."""
     if problem.weights or impl == "reference":
         return engine.backend("reference").attend(problem)
     if impl in ("auto", "short") and problem.packed is not None and _one_tile(problem):
-        return short.attend(problem)
+        qkv, heads = problem.packed, problem.form.H
+        out = torch.ops.regard.attend_qkv(qkv, heads, problem.scale, str(problem.pattern))
+        return Answer(out.transpose(1, 2))
     if impl in ("auto", "sdpa") and problem.form.plain and sdpa.fused(problem.form):
         return sdpa.attend(problem)
     bias, slopes, fixed = problem.bias, None, []
@@ -166,3 +188,39 @@ def _gradient(ctx: _SavedInputs, grad: Tensor | None, of_lse: Tensor | None) -> 
 
 
 torch.library.register_autograd("regard::attend", _gradient, setup_context=_remember, lib=LIBRARY)
+
+
+# The same straight from the projection of a layer.
+
+
+@torch.library.custom_op("regard::attend_qkv", mutates_args=())
+def _projection(qkv: Tensor, heads: int, scale: float, pattern: str) -> Tensor:
+    return short.forward(qkv, heads, scale, _parse(pattern))
+
+
+@torch.library.custom_op("regard::attend_qkv_backward", mutates_args=())
+def _projection_backward(grad: Tensor, qkv: Tensor, heads: int, scale: float, pattern: str) -> Tensor:
+    return short.backward(grad, qkv, heads, scale, _parse(pattern))
+
+
+@_projection.register_fake
+def _(qkv: Tensor, heads: int, scale: float, pattern: str) -> Tensor:
+    B, N, _, D = qkv.shape
+    return qkv.new_empty(B, N, heads, D)
+
+
+@_projection_backward.register_fake
+def _(grad: Tensor, qkv: Tensor, heads: int, scale: float, pattern: str) -> Tensor:
+    return qkv.new_empty(qkv.shape)
+
+
+def _remember_projection(ctx: _SavedInputs, inputs: tuple[Tensor, int, float, str], output: Tensor) -> None:
+    ctx.save_for_backward(inputs[0])
+    ctx.rest = inputs[1:]
+
+
+def _projection_gradient(ctx: _SavedInputs, grad: Tensor) -> tuple[Tensor | None, ...]:
+    return torch.ops.regard.attend_qkv_backward(grad, *ctx.saved_tensors, *ctx.rest), None, None, None
+
+
+_projection.register_autograd(_projection_gradient, setup_context=_remember_projection)

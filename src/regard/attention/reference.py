@@ -18,7 +18,11 @@ def attend(problem: Problem) -> Answer:
     heads = H // G if G else 1
     kind = torch.promote_types(problem.form.dtype, torch.float32)
     query, key = problem.query.to(kind), problem.key.to(kind).repeat_interleave(heads, dim=1)
-    scores = capped(query @ key.mT * problem.scale, problem.softcap)  # B H N M
+    scores = query @ key.mT * problem.scale  # B H N M
+    if scores.requires_grad and kind != problem.form.dtype:
+        # Made in more digits, lest it overflow, it has a gradient in its inputs' own, as any product of them.
+        scores.register_hook(lambda grad: grad.to(problem.form.dtype).to(kind))
+    scores = capped(scores, problem.softcap)
     allowed = problem.allowed()
     bias = problem.dense_bias()
     if bias is not None:

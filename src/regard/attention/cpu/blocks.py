@@ -76,8 +76,11 @@ def attend(problem: Problem, plan: BlockPlan) -> Answer:
     q = problem.query.reshape(B * G, H // G, N, -1)
     k, v = problem.key.reshape(B * G, M, -1), problem.value.reshape(B * G, M, -1)
     slopes = problem.bias.slopes if isinstance(problem.bias, DistanceBias) and problem.bias.learned else None
+    if problem.form.dtype == torch.float16:  # which CPUs do not multiply: as float32 it is faster, and closer
+        q, k, v = q.float(), k.float(), v.float()
     out, lse = _Blocks.apply(q, k, v, slopes, plan, problem)
-    return Answer(out.reshape(B, H, N, -1), lse.reshape(B, H, N) if problem.lse else None)
+    out = out.reshape(B, H, N, -1).to(problem.form.dtype)
+    return Answer(out, lse.reshape(B, H, N) if problem.lse else None)
 
 
 class _SavedBlocks(FunctionCtx):

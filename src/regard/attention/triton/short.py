@@ -18,7 +18,7 @@ from regard.attention.problem import Answer, Form, Problem
 from regard.attention.triton.arguments import Reach, ShortKind
 from regard.attention.triton.launch import Kernel
 from regard.attention.triton.tiles import LOG2E, installed, interpreted
-from regard.pattern import Pattern, parse
+from regard.pattern import Pattern
 
 LONGEST, WIDEST = 128, 128  # one tile of a head must fit the registers
 FORWARD, BACKWARD = Kernel("kernels_short", "short_forward"), Kernel("kernels_short", "short_backward")
@@ -73,9 +73,6 @@ def attend(problem: Problem) -> Answer:
 
 def attend_packed(qkv: Tensor, heads: int, scale: float, pattern: Pattern) -> Tensor:
     """The output (B,N,H,D) of a projection (B,N,H+2G,D), queries first, then keys and values."""
-    if torch.compiler.is_compiling():
-        out: Tensor = torch.ops.regard.attend_qkv(qkv, heads, scale, str(pattern))
-        return out
     if qkv.requires_grad and torch.is_grad_enabled():
         return _Short.apply(qkv, heads, scale, pattern)
     return forward(qkv, heads, scale, pattern)
@@ -161,45 +158,3 @@ class _Short(torch.autograd.Function):
     def backward(ctx: _SavedProjection, grad: Tensor) -> tuple[Tensor | None, ...]:
         (qkv,), (heads, scale, pattern) = ctx.saved_tensors, ctx.rest
         return backward(grad, qkv, heads, scale, pattern), None, None, None
-
-
-# The same for the compiler, which is told a pattern as text.
-_parse = lru_cache(maxsize=256)(parse)
-
-
-@torch.library.custom_op("regard::attend_qkv", mutates_args=())
-def _operation(qkv: Tensor, heads: int, scale: float, pattern: str) -> Tensor:
-    return forward(qkv, heads, scale, _parse(pattern))
-
-
-@torch.library.custom_op("regard::attend_qkv_backward", mutates_args=())
-def _operation_backward(grad: Tensor, qkv: Tensor, heads: int, scale: float, pattern: str) -> Tensor:
-    return backward(grad, qkv, heads, scale, _parse(pattern))
-
-
-@_operation.register_fake
-def _(qkv: Tensor, heads: int, scale: float, pattern: str) -> Tensor:
-    B, N, _, D = qkv.shape
-    return qkv.new_empty(B, N, heads, D)
-
-
-@_operation_backward.register_fake
-def _(grad: Tensor, qkv: Tensor, heads: int, scale: float, pattern: str) -> Tensor:
-    return qkv.new_empty(qkv.shape)
-
-
-class _SavedText(FunctionCtx):
-    saved_tensors: tuple[Tensor, ...]
-    rest: tuple[int, float, str]
-
-
-def _remember(ctx: _SavedText, inputs: tuple[Tensor, int, float, str], output: Tensor) -> None:
-    ctx.save_for_backward(inputs[0])
-    ctx.rest = inputs[1:]
-
-
-def _gradient(ctx: _SavedText, grad: Tensor) -> tuple[Tensor | None, ...]:
-    return torch.ops.regard.attend_qkv_backward(grad, *ctx.saved_tensors, *ctx.rest), None, None, None
-
-
-_operation.register_autograd(_gradient, setup_context=_remember)

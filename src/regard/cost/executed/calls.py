@@ -208,7 +208,7 @@ def _attend_qkv(a: Arguments) -> Called:
 
 def _projection(a: Arguments) -> Called:
     """The same as a layer asks for it."""
-    return _attend_qkv(a | {"pattern": str(a["pattern"]), "scale": None})
+    return _attend_qkv(a | {"pattern": str(a["pattern"]), "scale": a["qkv"].shape[3] ** -0.5})
 
 
 # Our own operations as the dispatcher knows them; a name with _backward counts the gradient.

@@ -20,6 +20,8 @@ from torch.autograd.graph import Node
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from regard.attention.bias import DistanceBias
+from regard.attention.problem import Problem
 from regard.cost.executed import aten
 from regard.cost.executed.aten import Arguments
 from regard.cost.executed.calls import FUNCTION_RULES, OPERATION_RULES, Called, code_rules
@@ -96,7 +98,7 @@ class Counter:
         if event == "call":
             if frame.f_code in self.rules and self.inside == 0:
                 name, rule = self.rules[frame.f_code]
-                values = dict(frame.f_locals)
+                values = _arguments(frame)
                 self.frames.append((frame, self.enter(name, values, lambda: rule(values))))
                 if name in COMPILES:
                     self._pause()
@@ -157,6 +159,17 @@ def between(last: Node, inputs: set[Node]) -> list[Node]:
         out.append(node)
         open_ += [following for following, _ in node.next_functions]
     return out
+
+
+def _arguments(frame: FrameType) -> Arguments:
+    """What a call was given, by name; of a problem of attention its parts."""
+    values = dict(frame.f_locals)
+    problem = values.get("problem")
+    if isinstance(problem, Problem):
+        bias = problem.bias.slopes if isinstance(problem.bias, DistanceBias) else problem.bias
+        q, k, v, pattern = problem.query, problem.key, problem.value, problem.pattern
+        values |= {"query": q, "key": k, "value": v, "bias": bias, "pattern": pattern}
+    return values
 
 
 def _nodes(values: Arguments) -> set[Node]:
