@@ -222,12 +222,16 @@ def allowed_modules() -> set[str]:
 HIDE = """
 import sys
 class Hide:
+    # What is hidden is not found, to those that import it and to those that only ask whether it is there.
+    def __init__(self, finder):
+        self.finder = finder
     def find_spec(self, name, path=None, target=None):
         top = name.partition(".")[0]
-        if top not in ALLOWED and top not in sys.stdlib_module_names:
-            raise ModuleNotFoundError(f"hidden: {name}", name=name)
+        # The build's own settings are part of the standard library, under a name of each platform.
+        known = top in ALLOWED or top in sys.stdlib_module_names or top.startswith("_sysconfigdata")
+        return self.finder.find_spec(name, path, target) if known else None
 ALLOWED = set(sys.argv[1].split(","))
-sys.meta_path.insert(0, Hide())
+sys.meta_path[:] = [Hide(finder) for finder in sys.meta_path]
 import importlib
 for name in sys.argv[2].split(","):
     importlib.import_module(name)
@@ -264,7 +268,7 @@ def test_the_core_needs_torch_alone():
 def test_the_test_can_fail(module):
     done = import_alone(["regard.pattern", module])
     assert done.returncode != 0
-    assert "hidden: " in done.stderr
+    assert "No module named" in done.stderr
 
 
 def test_sympy_waits_until_a_formula_is_asked_for():

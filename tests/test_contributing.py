@@ -88,14 +88,15 @@ def recipe():
 '''
 KERNEL = """
 from regard.attention import reference
+from regard.attention.problem import Attended
 
 
-def refuses(problem):
-    return "it takes CPUs alone" if problem.query.is_cuda else None
+def refuses(form):
+    return "it takes CPUs alone" if form.device.type == "cuda" else form.asks_beyond()
 
 
 def attend(problem):
-    return reference.attend(problem)[0]
+    return Attended(reference.attend(problem).out)
 """
 TRIED = """
 import sys, torch
@@ -183,6 +184,6 @@ def test_five_lines_each_and_every_file_is_there():
         assert len(lines.splitlines()) == 5
     for path in re.findall(r"`(\w+/[\w/]+\.py)`", TEXT):
         assert (ROOT / path).exists() or (ROOT / "src" / "regard" / path).exists(), path
-    for path, name in (("attention/engine.py", "_choose_cpu"), ("models/files.py", "MODELS")):
+    for path, name in (("attention/engine.py", "_chosen_cpu"), ("models/files.py", "MODELS")):
         assert name in (ROOT / "src" / "regard" / path).read_text(encoding="utf-8")
     assert "CPU" in (ROOT / "tests" / "attention" / "matching.py").read_text(encoding="utf-8")

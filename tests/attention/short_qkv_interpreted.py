@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from regard.attention import attend, operator  # noqa: F401 - defines the operation
+from regard.attention import attend, operation  # noqa: F401 - defines the operation
 from regard.attention.engine import attend_projection, projection_form
 from regard.attention.triton.short import refuses
 from regard.pattern import Blocks, Causal, Full, Pattern, Strided, Windowed

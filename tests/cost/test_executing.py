@@ -10,7 +10,7 @@ from torch.nn import functional
 
 from regard.attention import DistanceBias, attend, linear_attend
 from regard.attention.inputs import problem_of
-from regard.attention.operator import run_compiled
+from regard.attention.operation import run_compiled
 from regard.cost import executed
 from regard.pattern import Causal, Full, Strided, Windowed
 from regard.recurrence import grid_rnn, linear_rnn, rnn

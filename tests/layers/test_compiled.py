@@ -7,7 +7,7 @@ import torch
 
 from regard.attention import attend
 from regard.attention.inputs import problem_of
-from regard.attention.operator import run_compiled
+from regard.attention.operation import run_compiled
 from regard.layers import Alibi, Attention, CourseBlock, PostNorm, PreNorm, RMSNorm, Rotary, SwiGLU
 from regard.models import GPT, Encoder, EncoderConfig, GPTConfig, ViT, ViTConfig
 from regard.pattern import Causal, Full, Global, Neighbourhood, SparseStrided, Strided

@@ -29,7 +29,7 @@ def kept(seed: Tensor, dropout: float, head: Tensor, query: Tensor, key: Tensor)
 
     >>> seed = torch.tensor([7])
     >>> kept(seed, 0.5, torch.tensor(0), torch.arange(2)[:, None], torch.arange(8)).int().tolist()
-    [[0, 1, 1, 0, 0, 0, 1, 1], [0, 0, 1, 1, 1, 1, 0, 1]]
+    [[0, 0, 0, 0, 0, 0, 1, 1], [1, 0, 1, 1, 1, 1, 1, 0]]
     """
     first, second = row_keys(seed, head, query)
     x = _mixed((key * GOLDEN + first) & WORD) ^ second

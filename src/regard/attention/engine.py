@@ -14,7 +14,7 @@ from regard.attention import sdpa
 from regard.attention.bands import band_of, bands_of, first_key
 from regard.attention.bias import DistanceBias
 from regard.attention.inputs import pattern_of, problem_of, with_heads
-from regard.attention.problem import CALLED, Answer, Choice, Form, Problem, Segments
+from regard.attention.problem import CALLED, Attended, Choice, Form, Problem, Segments
 from regard.attention.triton import short
 from regard.pattern import Full, Pattern
 
@@ -28,7 +28,7 @@ class Backend(Protocol):
     def refuses(self, form: Form) -> str | None:
         """Why it cannot take a problem of this form, or None."""
 
-    def attend(self, problem: Problem) -> Answer:
+    def attend(self, problem: Problem) -> Attended:
         """The answer to a problem that it does not refuse."""
 
 
@@ -90,8 +90,9 @@ def attend(  # noqa: PLR0913 - the signature is the public contract
     one row. With `offset`, a number or (B,), queries stand from there on instead of at the end.
 
     Scores are softcap·tanh(q·k·scale / softcap) + bias; `sinks` (H,) join the sum that a row is divided by.
-    `dropout` drops weights by a seed that `generator` draws, alike on every backend. `return_weights` adds
-    the weights (before dropout) to the result, `return_lse` the logarithm of each row's sum (−inf: no key).
+    `dropout` drops weights by a seed that `generator` draws, alike on every backend (one seed for the heads
+    of each pattern). `return_weights` adds the weights (before dropout) to the result, `return_lse` the
+    logarithm of each row's sum (−inf: no key).
     """
     if impl != "auto" and impl not in BACKENDS:
         raise ValueError(f"impl must be 'auto' or one of {', '.join(BACKENDS)}, got {impl=}")
@@ -117,16 +118,16 @@ def attend(  # noqa: PLR0913 - the signature is the public contract
     if headless:
         out, lse, weights = (None if x is None else x.squeeze(1) for x in found)
         assert out is not None
-        found = Answer(out, lse, weights)
+        found = Attended(out, lse, weights)
     if not (return_weights or return_lse):
         return found.out
     return (found.out, *([found.weights] if return_weights else []), *([found.lse] if return_lse else []))
 
 
-def run(problem: Problem, impl: str = "auto") -> Answer:
+def run(problem: Problem, impl: str = "auto") -> Attended:
     """The answer to a checked problem: what every call, layer and decoding step comes down to."""
     if torch.compiler.is_compiling():
-        from regard.attention.operator import run_compiled
+        from regard.attention.operation import run_compiled
 
         return run_compiled(problem, impl)
     if problem.form.N < problem.form.M:
@@ -188,7 +189,7 @@ def narrowed(problem: Problem) -> Problem:
     )
 
 
-def _with_sinks(found: Answer, sinks: Tensor, H: int) -> Answer:
+def _with_sinks(found: Attended, sinks: Tensor, H: int) -> Attended:
     """What is left of output and weights when each row also weighs a score that has no value."""
     if not isinstance(sinks, Tensor) or sinks.shape != (H,) or not sinks.is_floating_point():
         got = f"{tuple(sinks.shape)} {sinks.dtype}" if isinstance(sinks, Tensor) else type(sinks).__name__
@@ -198,7 +199,7 @@ def _with_sinks(found: Answer, sinks: Tensor, H: int) -> Answer:
     sink = sinks.to(lse.dtype)[:, None]
     share = torch.sigmoid(lse - sink)[..., None]
     weights = None if found.weights is None else (found.weights * share).to(found.weights.dtype)
-    return Answer(
+    return Attended(
         (found.out * share).to(found.out.dtype), torch.logaddexp(found.lse, sink.expand_as(lse)), weights
     )
 
@@ -216,7 +217,7 @@ def choose(
     """What `attend(…, impl="auto")` would run, and why.
 
     >>> x = torch.zeros(1, 1, 8, 4)
-    >>> choose(x, x, Causal())
+    >>> choose(x, x, "causal")
     Choice(impl='sdpa', why="torch's fused kernel knows the causal triangle")
     """
     lse = asked.pop("sinks", None) is not None or return_lse

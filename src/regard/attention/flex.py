@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from regard.attention.problem import Answer, Form, Problem
+from regard.attention.problem import Attended, Form, Problem
 from regard.pattern import Documents, Pattern
 
 VARIANTS = 256  # of one kernel, by pattern and length
@@ -31,7 +31,7 @@ def refuses(form: Form) -> str | None:
     return None
 
 
-def attend(problem: Problem) -> Answer:
+def attend(problem: Problem) -> Attended:
     """The output of the compiled FlexAttention."""
     form = problem.form
     mask = block_mask(problem.pattern, form.N, form.device, m=form.M)
@@ -42,7 +42,7 @@ def attend(problem: Problem) -> Answer:
             enable_gqa=form.H != form.G,
         )  # fmt: skip
     assert isinstance(out, Tensor)
-    return Answer(out)
+    return Attended(out)
 
 
 @cache

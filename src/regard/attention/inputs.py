@@ -22,7 +22,7 @@ def pattern_of(pattern: object, is_causal: bool = False) -> Pattern:
     """A pattern that was given as a value or as text, and its causal part where that is asked for."""
     if isinstance(pattern, str):
         if torch.compiler.is_compiling():
-            from regard.attention.operator import parsed_in_trace
+            from regard.attention.operation import parsed_in_trace
 
             pattern = parsed_in_trace(pattern)
         else:

@@ -144,7 +144,7 @@ def check_tensors(query: Tensor, key: Tensor, value: Tensor) -> None:
         raise ValueError(f"all tensors must be on one device, got {devices}")
 
 
-class Answer(NamedTuple):
+class Attended(NamedTuple):
     """The output (B,H,N,E), and where they were asked for the normalisers (B,H,N) and weights (B,H,N,M)."""
 
     out: Tensor

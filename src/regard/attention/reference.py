@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from regard.attention.drops import kept
-from regard.attention.problem import Answer, Form, Problem
+from regard.attention.problem import Attended, Form, Problem
 
 
 def refuses(form: Form) -> str | None:
@@ -12,7 +12,7 @@ def refuses(form: Form) -> str | None:
     return None
 
 
-def attend(problem: Problem) -> Answer:
+def attend(problem: Problem) -> Attended:
     """The output, its normalisers and its weights before dropout, in time and memory N·M."""
     B, H, G, N, M = problem.form.sizes[:5]
     heads = H // G if G else 1
@@ -44,7 +44,7 @@ def attend(problem: Problem) -> Answer:
             if M
             else scores.new_full((B, H, N), -torch.inf)
         )
-    return Answer(out, lse, weights.to(problem.form.dtype))
+    return Attended(out, lse, weights.to(problem.form.dtype))
 
 
 def capped(scores: Tensor, softcap: float | None) -> Tensor:

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
-from regard.attention.problem import Answer, Form, Problem
+from regard.attention.problem import Attended, Form, Problem
 from regard.pattern import Causal, Full
 
 
@@ -13,19 +13,19 @@ def refuses(form: Form) -> str | None:
     return form.asks_beyond("bias", "slopes", "segments", "mask", "offset", "slots")
 
 
-def attend(problem: Problem) -> Answer:
+def attend(problem: Problem) -> Attended:
     """The output of torch's kernel for the problem."""
     q, k, v, form = problem.query, problem.key, problem.value, problem.form
     # Branches and not comparisons: under the compiler sizes may be symbols, and torch wants a bool.
     grouped = True if form.H != form.G else False  # noqa: SIM210
     if form.empty:
         # torch's kernels refuse or forget empty inputs; sums of nothing keep the gradient's graph.
-        return Answer(q.new_zeros(*q.shape[:3], v.shape[3]) + q[:0].sum() + k[:0].sum() + v[:0].sum())
+        return Attended(q.new_zeros(*q.shape[:3], v.shape[3]) + q[:0].sum() + k[:0].sum() + v[:0].sum())
     if form.plain and fused(form):
         causal = True if form.pattern == Causal() and form.N > 1 else False  # noqa: SIM210
         # torch hides the future before it scales: a scale that is not positive goes into q instead.
         q, scale = (q, problem.scale) if problem.scale > 0 else (q * problem.scale, 1.0)
-        return Answer(
+        return Attended(
             scaled_dot_product_attention(q, k, v, is_causal=causal, scale=scale, enable_gqa=grouped)
         )
     allowed = problem.allowed()
@@ -40,7 +40,7 @@ def attend(problem: Problem) -> Answer:
         q, k, v = (x.to(bias.dtype) for x in (q, k, v))
         mask = bias.masked_fill(~mask, -torch.inf).where(seen, 0.0)
     out = scaled_dot_product_attention(q, k, v, mask, scale=problem.scale, enable_gqa=grouped)
-    return Answer(out.masked_fill(~seen, 0.0).to(form.dtype))
+    return Attended(out.masked_fill(~seen, 0.0).to(form.dtype))
 
 
 def fused(form: Form) -> bool:

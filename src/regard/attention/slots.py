@@ -2,7 +2,7 @@
 
 import torch
 
-from regard.attention.problem import Answer, Form, Problem
+from regard.attention.problem import Attended, Form, Problem
 from regard.pattern import Full
 
 
@@ -11,7 +11,7 @@ def refuses(form: Form) -> str | None:
     return form.asks_beyond("mask", "bias", "slopes", "segments", "offset", "slots")
 
 
-def attend(problem: Problem) -> Answer:
+def attend(problem: Problem) -> Attended:
     """The output; a slot that holds nothing, or nothing that may be seen, has no weight."""
     q, form = problem.query, problem.form
     B, H, G, N, _, D = form.sizes[:6]
@@ -33,4 +33,4 @@ def attend(problem: Problem) -> Answer:
     else:
         # Finite, so that a query without keys meets no NaN on its way to zeros.
         weights = scores.masked_fill(~allowed, torch.finfo(kind).min).softmax(-1) * allowed
-    return Answer((weights.to(form.dtype).view(B, G, H // G * N, -1) @ problem.value).view(B, H, N, -1))
+    return Attended((weights.to(form.dtype).view(B, G, H // G * N, -1) @ problem.value).view(B, H, N, -1))

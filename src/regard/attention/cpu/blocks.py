@@ -18,7 +18,7 @@ from torch.nn.functional import pad
 
 from regard.attention.bias import DistanceBias
 from regard.attention.drops import kept
-from regard.attention.problem import Answer, Problem, same_segment
+from regard.attention.problem import Attended, Problem, same_segment
 from regard.attention.reference import capped
 
 _flash = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
@@ -70,7 +70,7 @@ class BlockPlan:
     parts: Callable[[], Iterable[BlockPart]]
 
 
-def attend(problem: Problem, plan: BlockPlan) -> Answer:
+def attend(problem: Problem, plan: BlockPlan) -> Attended:
     """The answer to a planned problem."""
     B, H, G, N, M = problem.form.sizes[:5]
     q = problem.query.reshape(B * G, H // G, N, -1)
@@ -80,7 +80,7 @@ def attend(problem: Problem, plan: BlockPlan) -> Answer:
         q, k, v = q.float(), k.float(), v.float()
     out, lse = _Blocks.apply(q, k, v, slopes, plan, problem)
     out = out.reshape(B, H, N, -1).to(problem.form.dtype)
-    return Answer(out, lse.reshape(B, H, N) if problem.lse else None)
+    return Attended(out, lse.reshape(B, H, N) if problem.lse else None)
 
 
 class _SavedBlocks(FunctionCtx):

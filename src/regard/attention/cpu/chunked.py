@@ -13,7 +13,7 @@ from regard.attention import reference
 from regard.attention.bands import looks_back
 from regard.attention.cpu import blocks
 from regard.attention.cpu.blocks import BlockPart, BlockPlan
-from regard.attention.problem import Answer, Form, Problem
+from regard.attention.problem import Attended, Form, Problem
 
 LARGEST = 1 << 24  # numbers of a mask held at a time, where each chunk has its own
 RESULTS = 1 << 20  # numbers of one call's result: larger ones are fresh memory, paged in every time
@@ -30,7 +30,7 @@ def refuses(form: Form) -> str | None:
     return None
 
 
-def attend(problem: Problem) -> Answer:
+def attend(problem: Problem) -> Attended:
     """The output, in time and memory that follow the band."""
     back = looks_back(problem.pattern)
     assert back is not None

@@ -6,7 +6,7 @@ from torch.nn.functional import pad
 
 from regard.attention.bands import band_of
 from regard.attention.cpu import chunked
-from regard.attention.problem import Answer, Form, Problem
+from regard.attention.problem import Attended, Form, Problem
 from regard.attention.sdpa import attend as attend_short
 from regard.pattern import Causal, Full, Strided
 
@@ -27,18 +27,18 @@ def refuses(form: Form) -> str | None:
     return None
 
 
-def attend(problem: Problem) -> Answer:
+def attend(problem: Problem) -> Attended:
     """The output, from one call on the folded batch and one on what is left over."""
     if problem.form.empty:
         return attend_short(problem)
     band = band_of(problem.pattern)
     assert band is not None
     if band.window is not None:
-        return Answer(_windows(problem, band.window, band.causal))
+        return Attended(_windows(problem, band.window, band.causal))
     # Where each position is a class of its own, one step of more than all of them is enough.
     step = min(band.step, problem.form.N)
     assert band.back is not None
-    return Answer(_residues(problem, step, band.back))
+    return Attended(_residues(problem, step, band.back))
 
 
 def _windows(problem: Problem, window: int, causal: bool) -> Tensor:

@@ -12,7 +12,7 @@ from torch import Tensor
 from regard.attention import reference
 from regard.attention.cpu import blocks
 from regard.attention.cpu.blocks import BlockPart, BlockPlan
-from regard.attention.problem import Answer, Form, Problem
+from regard.attention.problem import Attended, Form, Problem
 from regard.pattern import Pattern
 
 TILE = 64
@@ -35,7 +35,7 @@ class Group:
     keys: Tensor  # (rows, wide)
 
 
-def attend(problem: Problem) -> Answer:
+def attend(problem: Problem) -> Attended:
     """The output, in time and memory that follow the tiles that hold anything."""
     _, H, G, N, M = problem.form.sizes[:5]
     if problem.form.empty:

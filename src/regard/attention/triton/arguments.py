@@ -8,7 +8,7 @@ from typing import NamedTuple
 from torch import Tensor
 
 # A group of which nothing is used is None. Inside a group another tensor stands in the place of one that is
-# not used: `Kind` says that nobody reads it.
+# not used: `TileKind` says that nobody reads it.
 
 
 class Rows(NamedTuple):
@@ -89,7 +89,7 @@ class Pieces(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Kind:
+class TileKind:
     """What is compiled in: which bounds exist, what else shapes the scores, and how the work is cut."""
 
     causal: bool
@@ -128,4 +128,4 @@ class ShortKind:
     size: int  # rows of the tile
     rest: int  # and of what is left beside it
     width: int
-    starts: bool = False  # as in `Kind`: queries stand where their keys do
+    starts: bool = False  # as in `TileKind`: queries stand where their keys do

@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.autograd.function import FunctionCtx, once_differentiable
 
 from regard.attention.bands import band_of
-from regard.attention.problem import Answer, Form, Problem
+from regard.attention.problem import Attended, Form, Problem
 from regard.attention.triton.arguments import Reach, ShortKind
 from regard.attention.triton.launch import Kernel
 from regard.attention.triton.tiles import LOG2E, installed, interpreted
@@ -64,11 +64,11 @@ def reach_in_one_tile(pattern: Pattern) -> tuple[Reach, dict[str, bool]] | None:
     return Reach(0, band.back or 0, band.window or 1, 0), bounds
 
 
-def attend(problem: Problem) -> Answer:
+def attend(problem: Problem) -> Attended:
     """The output (B,H,N,D), a view of (B,N,H,D) as the layer's last projection wants it."""
     assert problem.packed is not None
     out = attend_packed(problem.packed, problem.form.H, problem.scale, problem.pattern)
-    return Answer(out.transpose(1, 2))
+    return Attended(out.transpose(1, 2))
 
 
 def attend_packed(qkv: Tensor, heads: int, scale: float, pattern: Pattern) -> Tensor:

@@ -15,8 +15,8 @@ from regard.attention.bands import Band, bands_of
 from regard.attention.bias import DistanceBias
 from regard.attention.drops import threshold
 from regard.attention.memory import KeptByBytes
-from regard.attention.problem import Answer, Form, Problem, Segments
-from regard.attention.triton.arguments import Kind, Marks, Numbers, Pieces, Reach, Rows, Sizes, TileList
+from regard.attention.problem import Attended, Form, Problem, Segments
+from regard.attention.triton.arguments import Marks, Numbers, Pieces, Reach, Rows, Sizes, TileKind, TileList
 from regard.attention.triton.launch import Kernel
 from regard.attention.triton.tile_lists import TileLists, tile_lists
 from regard.pattern import Documents
@@ -106,7 +106,7 @@ def tilings(width: int, dtype: torch.dtype) -> Tilings:
     return Tilings(Tiling(64, 64, 8, 2), Tiling(64, 32, 8, 2), Tiling(32, 64, 8, 2))
 
 
-def attend(problem: Problem) -> Answer:
+def attend(problem: Problem) -> Attended:
     """The output of our kernels."""
     a = arrange(problem)
     q, k, v, slopes = a.query, a.key, a.value, a.slopes
@@ -116,7 +116,7 @@ def attend(problem: Problem) -> Answer:
         out, lse = _Tiles.apply(q, k, v, slopes, a)
     else:
         out, lse = forward(q, k, v, a)
-    return Answer(out, natural(lse) if problem.lse else None)
+    return Attended(out, natural(lse) if problem.lse else None)
 
 
 def natural(lse: Tensor) -> Tensor:
@@ -239,7 +239,7 @@ def plan_of(form: Form, softcap: float | None, dropout: float, learned: bool) ->
 class Launch:
     """One kernel for one band: its arguments that are no tensors, its grid and its dials."""
 
-    kind: Kind
+    kind: TileKind
     sizes: Sizes
     reach: Reach
     numbers: Numbers
@@ -260,7 +260,7 @@ class Launch:
         width, tall = (max(16, 1 << (x - 1).bit_length()) for x in (D, E))
         every = max(tiling.rows, tiling.cols, size)
         apart = max(x.stride(2) for x in (a.query, a.key, a.value, *([] if grad is None else [grad])))
-        kind = Kind(
+        kind = TileKind(
             causal=band.causal, back=band.back is not None, window=band.window is not None,
             segments=a.segments is not None, slopes=a.slopes is not None,
             learned=plan.learned, listed=plan.listed, starts=a.offset is not None, capped=plan.capped,

@@ -191,7 +191,7 @@ Rule = Callable[[Arguments], Called]
 
 def _operation(a: Arguments) -> Called:
     """Attention inside a compiled model, where the pattern is a text."""
-    from regard.attention.operator import INPUTS, problem_of_operation  # a compiled model has it already
+    from regard.attention.operation import INPUTS, problem_of_operation  # a compiled model has it already
 
     names = INPUTS.replace("Tensor? ", "").split(", ")
     problem, _ = problem_of_operation(*(a[name.split()[-1]] for name in names))

@@ -14,9 +14,9 @@ from torch import Tensor
 from torch.autograd.function import FunctionCtx
 from torch.library import Library
 
-from regard.attention import engine, sdpa
+from regard.attention import engine, sdpa  # the engine hands over to this file where a compiler looks on
 from regard.attention.bias import DistanceBias
-from regard.attention.problem import Answer, Problem, Segments
+from regard.attention.problem import Attended, Problem, Segments
 from regard.attention.triton import short, tiles
 from regard.pattern import Pattern, parse
 
@@ -52,14 +52,14 @@ def parsed_in_trace(text: str) -> Pattern:
     return pattern
 
 
-def run_compiled(problem: Problem, impl: str) -> Answer:
+def run_compiled(problem: Problem, impl: str) -> Attended:
     """The answer to a problem in a form that compiles: torch's own kernel where it knows the pattern."""
     if problem.weights or impl == "reference":
         return engine.backend("reference").attend(problem)
     if impl in ("auto", "short") and problem.packed is not None and _one_tile(problem):
         qkv, heads = problem.packed, problem.form.H
         out = torch.ops.regard.attend_qkv(qkv, heads, problem.scale, str(problem.pattern))
-        return Answer(out.transpose(1, 2))
+        return Attended(out.transpose(1, 2))
     if impl in ("auto", "sdpa") and problem.form.plain and sdpa.fused(problem.form):
         return sdpa.attend(problem)
     bias, slopes, fixed = problem.bias, None, []
@@ -72,7 +72,7 @@ def run_compiled(problem: Problem, impl: str) -> Answer:
         problem.offset, problem.seed, fixed, str(problem.pattern), problem.scale, problem.softcap,
         problem.dropout, problem.lse, impl,
     )  # fmt: skip
-    return Answer(out, tiles.natural(kept) if problem.lse else None)
+    return Attended(out, tiles.natural(kept) if problem.lse else None)
 
 
 def _one_tile(problem: Problem) -> bool:
