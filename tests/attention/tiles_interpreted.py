@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from regard.attention import DistanceBias, attend
-from regard.attention.problem import Segments
-from regard.attention.triton import tile_lists
+from regard.attention.problem import Form, Segments
+from regard.attention.triton import tile_lists, tiles
 from regard.attention.triton.tiles import segment_bounds
 from regard.pattern import (
     Axial,
@@ -169,6 +169,118 @@ def test_what_only_long_sequences_do(name: str, value: int, monkeypatch: pytest.
     monkeypatch.setattr(tile_lists, name, value)
     compare(inputs(140, H=2, G=1, D=12), COMPOSITE)
     compare(inputs((90, 140), H=1, G=1), Global(first=5) | ~Causal())
+
+
+SHAPES = [Strided(back=20), COMPOSITE, Dilated(back=5, step=3), SparseStrided(stride=4)]
+
+
+def both(xs: Inputs, pattern: Pattern, extra: dict[str, Tensor], **options: Any) -> None:
+    """Output, normalisers and every gradient are those of the definition; `extra` are leaves beside xs."""
+    found = {}
+    for impl in ("triton", "reference"):
+        kind = torch.float32 if impl == "triton" else torch.float64
+        leaves = [x.to(kind).detach().requires_grad_() for x in (*xs, *extra.values())]
+        beside = dict(zip(extra, leaves[3:], strict=True))
+        if "slopes" in beside:
+            beside["bias"] = DistanceBias(beside.pop("slopes"))  # type: ignore[assignment]
+        generator = torch.Generator().manual_seed(4)
+        out, lse = attend(
+            *leaves[:3], pattern, impl=impl, return_lse=True, generator=generator, **beside, **options
+        )
+        total = out.square().sum() + lse[lse > -torch.inf].cos().sum()
+        found[impl] = [out.detach(), lse.detach(), *torch.autograd.grad(total, leaves)]
+    for got, true in zip(found["triton"], found["reference"], strict=True):
+        torch.testing.assert_close(
+            got.double(), true, atol=3e-5 * float(true[true.isfinite()].abs().max()), rtol=1e-4
+        )
+
+
+@pytest.mark.parametrize("pattern", SHAPES, ids=str)
+def test_everything_beside_the_scores(pattern: Pattern) -> None:
+    xs = inputs(70, B=2, H=2, G=1)
+    both(xs, pattern, {"sinks": torch.tensor([0.3, -1.0])}, dropout=0.3)
+    both(xs, pattern, {"slopes": torch.tensor([0.3, 0.05])}, softcap=1.5)
+
+
+def test_everything_at_once() -> None:
+    xs = inputs((40, 70), B=2, H=2, G=1)
+    extra = {"slopes": torch.tensor([0.3, 0.05]), "sinks": torch.tensor([0.3, -1.0])}
+    both(xs, COMPOSITE, extra, softcap=2.0, dropout=0.2, segments=segments_of(2, 70))
+
+
+@pytest.mark.parametrize("pattern", [Causal(), Strided(back=9), Windowed(size=16), Full()], ids=str)
+def test_an_offset_a_row(pattern: Pattern) -> None:
+    compare(inputs((20, 70), B=3), pattern, offset=torch.tensor([0, 13, 50]))
+    compare(inputs((1, 70), B=2), pattern, offset=torch.tensor([69, 3]))
+
+
+def test_keys_have_segments_of_their_own() -> None:
+    keys = torch.where(torch.arange(70) < 50, 3, -1).expand(2, 70)
+    compare(inputs((40, 70), B=2, H=1, G=1), Full(), key_segments=keys)
+    compare(inputs((90, 70), B=2, H=1, G=1), Full(), key_segments=keys, segments=torch.full((2, 90), 3))
+
+
+def test_segments_are_told_apart_in_all_their_bits() -> None:
+    """Hashed ids that are equal modulo 2³² are other documents."""
+    ids = torch.tensor([5, 5 + (1 << 32), 5 - (1 << 32), 5 + (1 << 62)])
+    segments = ids[torch.arange(80) // 20][None]
+    for pattern in (Causal(), COMPOSITE):
+        compare(inputs(80), pattern, segments=segments)
+        apart = attend(*inputs(80), pattern, impl="triton", segments=segments)
+        assert torch.equal(apart[:, :, :20], attend(*inputs(80), pattern, impl="triton")[:, :, :20])
+
+
+@pytest.mark.parametrize("far", [(1 << 31) - 1, (1 << 31) - 70, 1 << 30])
+def test_bounds_near_the_end_of_32_bits(far: int) -> None:
+    xs = inputs(70, H=1, G=1)
+    for pattern in (
+        Strided(back=far),
+        Windowed(size=far),
+        Dilated(back=far, step=3),
+        SparseStrided(stride=far),
+    ):
+        compare(xs, pattern)
+    compare(inputs(20, H=1, G=1), Dilated(back=3, step=far))
+
+
+def test_rows_that_lie_far_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """64-bit offsets, here for tiles that would not need them."""
+    monkeypatch.setattr(tiles, "FAR", 1)
+    tiles.plan_of.cache_clear()
+    for pattern in SHAPES:
+        compare(inputs(70, H=2, G=1), pattern)
+    tiles.plan_of.cache_clear()
+
+
+def test_which_rows_lie_far_apart() -> None:
+    """Of a fused projection of 16 heads of 64 at 2²⁰ tokens, a tile of every 16,384th row."""
+    n, width = 1 << 20, 3 * 16 * 64
+    strides = (n * width, 64, width, 1)
+    sizes = (1, 16, 16, n, n, 64, 64)
+    for pattern, far in ((SparseStrided(stride=16384), [False, True]), (Strided(back=9), [False])):
+        form = Form(sizes, torch.bfloat16, torch.device("cuda", 0), pattern, (), 0.125, (strides,) * 3)
+        plan = tiles.plan_of(form, None, 0.0, False)
+        x = torch.empty_strided((0, 16, n, 64), strides)  # no row of a batch, and so no memory
+        a = tiles.Arranged(x, x, x, plan)
+        assert [plan.launch(i, "forward", a).kind.long for i in range(len(plan.bands))] == far
+
+
+def test_a_step_wider_than_the_sequence_is_one_program_a_tile() -> None:
+    for pattern in (Dilated(back=3, step=10**6), SparseStrided(stride=10**6)):
+        form = Form((1, 2, 2, 70, 70, 16, 16), torch.float32, torch.device("cpu"), pattern)
+        plan = tiles.plan_of(form, None, 0.0, False)
+        xs = inputs(70)
+        a = tiles.Arranged(*xs, plan)
+        assert [plan.launch(i, "forward", a).programs for i in range(len(plan.bands))] == [4]
+        compare(xs, pattern)
+
+
+def test_the_same_bits_again() -> None:
+    """Columns of many pieces are added up in their order, not in that of arrival."""
+    xs, grad = inputs(200, H=2, G=1), torch.randn(1, 2, 200, 16)
+    first = gradients(xs, grad, COMPOSITE, impl="triton")
+    for got, before in zip(gradients(xs, grad, COMPOSITE, impl="triton"), first, strict=True):
+        assert torch.equal(got, before)
 
 
 def test_a_second_derivative_is_an_error() -> None:

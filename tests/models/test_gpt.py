@@ -5,10 +5,12 @@ import dataclasses
 import pytest
 import torch
 
+from regard.attention import BACKENDS, engine
 from regard.layers import (
     Alibi,
     CourseBlock,
     Gelu,
+    Learned,
     LinearAttention,
     Natural,
     PostNorm,
@@ -271,3 +273,32 @@ def test_errors_name_what_was_given():
         model(tokens(), segments=tokens(T=19))
     with pytest.raises(ValueError, match=r"temperature=-1"):
         model.generate(tokens(T=5), max_new_tokens=1, temperature=-1)
+
+
+@pytest.mark.parametrize("position", [Learned(), Alibi(), Rotary()], ids=str)
+@pytest.mark.parametrize("length", [6, 600])
+@pytest.mark.parametrize("packed", [False, True])
+def test_choose_says_what_runs(position, length, packed, monkeypatch):
+    """Each layer asks the engine and nobody else, so what is called is what is told."""
+    patterns = [Causal(), Strided(back=9), Windowed(size=8), Strided(back=2) | Global(first=1)]
+    sizes = {"vocab": 9, "context": 600, "depth": 4, "width": 16, "heads": 2}
+    model = GPT(GPTConfig(**sizes, pattern=patterns, position=position))
+    ran = []
+
+    def spy(name, inner):
+        return lambda problem: ran.append(name) or inner(problem)
+
+    for name in BACKENDS:
+        module = engine.backend(name)
+        monkeypatch.setattr(module, "attend", spy(name, module.attend))
+    segments = torch.zeros(2, length, dtype=torch.long) if packed else None
+    for block, choice in zip(model.blocks, model.choose(2, length, segments=packed), strict=True):
+        ran.clear()
+        block.attention(torch.randn(2, length, 16), segments=segments)
+        assert ran[0] == choice.impl  # a backend may ask another one
+
+
+def test_choose_knows_linear_layers():
+    sizes = {"vocab": 9, "context": 60, "depth": 2, "width": 16, "heads": 2}
+    model = GPT(GPTConfig(**sizes, mixer=[Softmax(), LinearAttention()]))
+    assert [choice.impl for choice in model.choose(2, 60)] == ["sdpa", "chunked"]

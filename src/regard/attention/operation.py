@@ -7,7 +7,10 @@ the forward once more. Nothing here depends on a length, which the compiler may 
 
 from __future__ import annotations
 
+from dataclasses import fields
 from functools import lru_cache
+from operator import index
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -58,7 +61,7 @@ def run_compiled(problem: Problem, impl: str) -> Attended:
         return engine.backend("reference").attend(problem)
     if impl in ("auto", "short") and problem.packed is not None and _one_tile(problem):
         qkv, heads = problem.packed, problem.form.H
-        out = torch.ops.regard.attend_qkv(qkv, heads, problem.scale, str(problem.pattern))
+        out = torch.ops.regard.attend_qkv(qkv, heads, problem.scale, _text(problem.pattern))
         return Attended(out.transpose(1, 2))
     if impl in ("auto", "sdpa") and problem.form.plain and sdpa.fused(problem.form):
         return sdpa.attend(problem)
@@ -69,10 +72,21 @@ def run_compiled(problem: Problem, impl: str) -> Attended:
     of_query, of_key = (None, None) if problem.segments is None else problem.segments
     out, kept = torch.ops.regard.attend(
         problem.query, problem.key, problem.value, bias, slopes, of_query, of_key, problem.mask,
-        problem.offset, problem.seed, fixed, str(problem.pattern), problem.scale, problem.softcap,
+        problem.offset, problem.seed, fixed, _text(problem.pattern), problem.scale, problem.softcap,
         problem.dropout, problem.lse, impl,
     )  # fmt: skip
     return Attended(out, tiles.natural(kept) if problem.lse else None)
+
+
+def _text(pattern: Pattern) -> str:
+    """The pattern's text where its numbers are symbols, as with dynamic=True all numbers of a value are."""
+
+    def constant(value: Any) -> Any:
+        if isinstance(value, Pattern):
+            return type(value)(*(constant(getattr(value, field.name)) for field in fields(value)))  # type: ignore[arg-type]
+        return tuple(map(constant, value)) if isinstance(value, tuple) else index(value)
+
+    return str(constant(pattern))
 
 
 def _one_tile(problem: Problem) -> bool:

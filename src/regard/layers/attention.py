@@ -89,13 +89,19 @@ class Attention(nn.Module):
         q, k, v = (y.unflatten(-1, (-1, self.head_width)).transpose(1, 2) for y in (q, k, v))  # B H N D
         return self.out(attend(q, k, v).transpose(1, 2).flatten(2))
 
-    def choose(self, batch: int, n: int) -> Choice:
-        """What `forward` runs for so many sequences of n tokens, outside of torch.compile, and why."""
+    def choose(self, batch: int, n: int, *, segments: bool = False) -> Choice:
+        """What `forward` runs for so many sequences of n tokens, outside of torch.compile, and why.
+
+        >>> Attention(48, heads=6).choose(batch=5, n=7).impl
+        'sdpa'
+        """
         weight = self.qkv.weight
         sizes = (batch, self.heads, self.kv_heads, n, n, self.head_width, self.head_width)
         kind = weight.device.type
         dtype = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else weight.dtype
-        uses = (*(["slopes"] if self.bias is not None else []), *(["packed"] if self.packs else []))
+        packed = self.packs and not segments
+        asked = {"slopes": self.bias is not None, "segments": segments, "packed": packed}
+        uses = tuple(word for word, wanted in asked.items() if wanted)
         return self.mixer.choose(Form(sizes, dtype, weight.device, self.pattern, uses))
 
 

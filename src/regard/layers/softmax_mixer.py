@@ -127,7 +127,7 @@ class SlotMemory:
     place: PatternSlots
     parts: tuple[Tensor, Tensor]
     rows: Tensor  # 0 … B − 1
-    forms: dict[str, Form] = field(default_factory=dict)  # of the steps so far
+    forms: dict[bool, Form] = field(default_factory=dict)  # of steps without and with a mask or bias
 
     def cache(self, capacity: int) -> LayerCache:
         """An empty cache, of which `take` can take over what it holds."""
@@ -149,17 +149,14 @@ class SlotMemory:
             self._write(x, new)
         key, value = (x[:, :, : place.filled] for x in self.parts)
         scale = q.shape[2] ** -0.5
-        if place.allowed is None and place.bias is None:
-            # The heads of a group are further queries of its keys.
-            impl, inputs = "sdpa", (q.reshape(B, G, q.shape[1] // G, -1), key, value, Full(), scale)
-        else:
-            impl, inputs = "slots", (q[:, :, None], key, value, Full(), scale)
-        # From step to step only the number of keys differs, for which neither of the two ways asks.
-        form = self.forms.get(impl)
-        if form is None:
-            problem = Problem(*inputs, place.bias, mask=place.allowed)
-            form = self.forms[impl] = problem.form
-        return run(Problem(*inputs, place.bias, mask=place.allowed, form=form), impl).out
+        plain = place.allowed is None and place.bias is None
+        # The heads of a group are further queries of its keys, where the mask does not tell them apart.
+        q = q.reshape(B, G, q.shape[1] // G, -1) if plain else q[:, :, None]
+        # From step to step only the number of keys differs, for which nobody who may run it asks.
+        form = self.forms.get(plain)
+        problem = Problem(q, key, value, Full(), scale, place.bias, mask=place.allowed, form=form)  # type: ignore[arg-type]
+        self.forms[plain] = problem.form
+        return run(problem).out
 
     def _write(self, x: Tensor, new: Tensor) -> None:
         slot, layout, rows = self.place.slot, self.place.layout, self.rows

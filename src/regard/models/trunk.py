@@ -6,15 +6,16 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from math import lcm
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import torch
 from torch import Tensor, nn
 
+from regard.attention import Choice
 from regard.layers import Assembly, Cache, Mixer, Position, Softmax, Stack, Trace, cycle, drop, initialise
 from regard.layers.attention import check_heads, check_mixer
 from regard.layers.attention_shapes import AttentionShape
-from regard.layers.block import check_dropout
+from regard.layers.block import TransformerBlock, check_dropout
 from regard.layers.letters import check_size, is_letter, ratio
 from regard.layers.shapes import NormShape, Shape, TreeShape
 from regard.layers.stack import one_or_more
@@ -194,6 +195,11 @@ class Trunk(nn.Module):
         if trace is not None:
             trace.record("embedding", x)
         return self.blocks(x, segments=segments, cache=cache, trace=inside, generator=generator)
+
+    def choose(self, batch: int, n: int, *, segments: bool = False) -> tuple[Choice, ...]:
+        """What runs the attention of each block for so many sequences of n tokens, and why."""
+        layers = (cast(TransformerBlock, block).attention for block in self.blocks)
+        return tuple(layer.choose(batch, n, segments=segments) for layer in layers)
 
     def enter(
         self, x: Tensor, *, cache: Cache | None = None, generator: torch.Generator | None = None

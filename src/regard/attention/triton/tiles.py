@@ -24,6 +24,7 @@ from regard.pattern import Documents
 LOG2E, LN2 = log2(e), log(2)
 SCALES = (1e-4, 1e4)
 WIDEST = 256  # head widths
+FAR = 1 << 31  # numbers apart: past it offsets inside a tile need 64 bits
 NEVER = 1e30  # the normaliser of a row without keys, as the kernels write it
 DTYPES = (torch.bfloat16, torch.float16, torch.float32)
 
@@ -265,7 +266,7 @@ class Launch:
             segments=a.segments is not None, slopes=a.slopes is not None,
             learned=plan.learned, listed=plan.listed, starts=a.offset is not None, capped=plan.capped,
             dropped=plan.threshold > 0, of_lse=of_lse, stepped=band.step > 1, chained=index > 0,
-            long=max(apart, E) * band.step * every >= 1 << 31,
+            long=max(apart, E) * band.step * every >= FAR,
             size=size, rows=tiling.rows, cols=tiling.cols, width=width, tall=tall,
             padded=width != D or tall != E, even=band.step == 1 and N % every == 0 and M % every == 0,
             precision="tf32x3" if form.dtype == torch.float32 else "tf32",
