@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from regard.attention.bands import Band, band_of, bands_of
+from regard.attention.bands import Band, band_of, bands_of, first_key
 from regard.pattern import (
     Blocks,
     Causal,
@@ -122,3 +122,33 @@ def test_every_pattern_of_the_list() -> None:
         if union is not None:
             assert_stands_for(union, pattern, 60, 60)
     assert sum(union is not None for _, union in found) >= 15
+
+
+@pytest.mark.parametrize("m", [1, 2, 7, 50])
+@pytest.mark.parametrize("far", [3, 49, 50, 51, (1 << 31) - 1])
+def test_bands_within_so_many_keys(far: int, m: int) -> None:
+    """Steps wider than the sequence and distances past 32 bits are the same pattern in small numbers."""
+    for pattern in (
+        Strided(back=far), Windowed(size=far), Dilated(back=far, step=2), Dilated(back=2, step=far),
+        SparseStrided(stride=far),
+    ):  # fmt: skip
+        bands = bands_of(pattern, m)
+        assert bands is not None
+        assert_stands_for(bands, pattern, m, m)
+        for band in bands:
+            assert band.step < max(m, 2)
+            assert (band.back or 0) + (band.window or 0) + m < 1 << 31
+
+
+@settings(max_examples=200)
+@given(cases(most=40))
+def test_no_key_before_the_first_is_seen(case: tuple[Pattern, int, int]) -> None:
+    pattern, n, m = case
+    if n == 0:
+        return
+    first = first_key(pattern, n, m)
+    assert 0 <= first <= m
+    assert not pattern.dense(n, m)[:, :first].any()
+    kept = m - first
+    if first and all(atom.total is None for atom in pattern.atoms()):
+        assert torch.equal(pattern.dense(n, kept), pattern.dense(n, m)[:, first:])

@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from regard.attention import BACKENDS, Choice, DistanceBias, attend, choose
+from regard.attention import BACKENDS, Choice, DistanceBias, attend, choose, engine
 from regard.attention.engine import MODULES
 from regard.pattern import (
     Blocks,
@@ -170,3 +170,26 @@ def test_a_device_without_kernels_of_ours() -> None:
     }.items():
         with pytest.raises(ValueError, match=f"impl='{impl}' cannot: {why}"):
             attend(x, x, x, Strided(back=3), impl=impl)
+
+
+@pytest.mark.parametrize("pattern", [Strided(back=256), COMPOSITE, Dilated(back=3, step=4)], ids=str)
+def test_without_triton_something_else_runs(pattern: Pattern, monkeypatch: pytest.MonkeyPatch) -> None:
+    from regard.attention.triton import tiles
+
+    monkeypatch.setattr(tiles, "installed", lambda: False)
+    engine.chosen.cache_clear()
+    with FakeTensorMode():
+        x = torch.empty(1, 2, 1000, 64, dtype=torch.bfloat16, device="cuda")
+        choice = choose(x, x, pattern)
+        assert choice.impl == "sdpa"
+        assert_sentence(choice, "triton is not installed")
+        with pytest.raises(ValueError, match="impl='triton' cannot: triton is not installed"):
+            attend(x, x, x, pattern, impl="triton")
+    engine.chosen.cache_clear()
+
+
+def test_grouped_heads_in_float32_are_not_left_to_torchs_quadratic_path() -> None:
+    with FakeTensorMode():
+        q, k = (torch.empty(1, heads, 4096, 64, device="cuda") for heads in (8, 2))
+        assert choose(q, k, Causal()).impl == "triton"
+        assert choose(q.bfloat16(), k.bfloat16(), Causal()).impl == "sdpa"

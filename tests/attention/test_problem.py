@@ -9,7 +9,7 @@ from torch import Tensor
 from regard.attention import BACKENDS, DistanceBias, attend, choose
 from regard.attention.inputs import problem_of
 from regard.attention.problem import same_segment
-from regard.pattern import Axial, Causal, Documents, Full, Neighbourhood, Strided, Windowed
+from regard.pattern import Axial, Causal, Documents, Full, Global, Neighbourhood, Strided, Windowed
 
 
 def zeros(*shape: int, **options: Any) -> Tensor:
@@ -148,3 +148,95 @@ def test_the_scale_is_one_over_the_root_of_the_width_unless_given() -> None:
 def test_negative_segments_are_nobodys() -> None:
     a, b = torch.tensor([0, 1, -1, -1]), torch.tensor([0, 0, -1, -2])
     assert same_segment(a, b).tolist() == [True, False, False, False]
+
+
+@pytest.mark.parametrize("given", [[[[[1.0]]]], torch.zeros(1, 1, 1, 1).numpy(), 3.0, None], ids=type)
+def test_what_is_no_tensor_is_named(given: Any) -> None:
+    x = zeros(1, 1, 1, 1)
+    for arguments, name in (((given, x, x), "query"), ((x, given, x), "key"), ((x, x, given), "value")):
+        with pytest.raises(ValueError, match=f"{name} must be a torch tensor, got {type(given).__name__}"):
+            attend(*arguments)
+    if given is not None:
+        for name in ("segments", "mask", "key_segments", "cu_seqlens"):
+            with pytest.raises(
+                ValueError, match=f"{name} must be a torch tensor, got {type(given).__name__}"
+            ):
+                attend(x, x, x, **{name: given})
+
+
+IMPLS = ("reference", "sdpa", "chunked", "gathered", "slots", "auto")
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int16, torch.int32, torch.uint32])
+def test_segments_of_any_integers(dtype: torch.dtype) -> None:
+    xs, numbers = torch.randn(3, 1, 2, 9, 8), torch.tensor([[0] * 4 + [7] * 5])
+    want = attend(*xs, Strided(back=2), segments=numbers, impl="reference")
+    for impl in IMPLS:
+        got = attend(*xs, Strided(back=2), segments=numbers.to(dtype), impl=impl)
+        torch.testing.assert_close(got, want, msg=impl)
+
+
+def test_segments_are_told_apart_in_all_their_bits() -> None:
+    xs = torch.randn(3, 1, 2, 40, 8)
+    numbers = torch.tensor([5, 5 + (1 << 32), 5 - (1 << 32), 5 + (1 << 62)])[torch.arange(40) // 10][None]
+    want = attend(*xs, Causal() & Documents((10,) * 4), impl="reference")
+    want[:, :, 20:30] = 0  # a negative number is padding
+    for impl in ("reference", "sdpa", "gathered", "auto"):
+        torch.testing.assert_close(attend(*xs, Causal(), segments=numbers, impl=impl), want, msg=impl)
+
+
+@pytest.mark.parametrize("n", [1, 8, 64, 700])
+def test_autocast_decides_the_type_and_not_the_length(n: int) -> None:
+    for pattern in (Full(), Causal(), Strided(back=9), Windowed(size=8), Strided(back=3) | Global(first=1)):
+        xs = torch.randn(3, 1, 2, n, 8)
+        with torch.autocast("cpu", torch.bfloat16):
+            assert attend(*xs, pattern).dtype == torch.bfloat16
+            assert attend(*xs.double(), pattern).dtype == torch.float64
+            assert attend(*xs, pattern, bias=zeros(n, n)).dtype == torch.bfloat16
+
+
+def test_products_of_float16_do_not_overflow() -> None:
+    x = torch.full((1, 1, 4, 64), 300.0, dtype=torch.float16)  # 64 · 300² is 88 times the largest float16
+    for impl in IMPLS:
+        assert torch.equal(attend(x, x, x, Strided(back=1), impl=impl), x), impl
+
+
+def test_a_row_that_a_bias_hides_is_zero_everywhere() -> None:
+    xs = torch.randn(3, 1, 2, 4, 8, requires_grad=True)
+    bias = torch.zeros(4, 4)
+    bias[2] = -torch.inf
+    for impl in ("reference", "sdpa", "slots", "auto"):
+        out = attend(*xs, bias=bias, impl=impl)
+        assert not out[:, :, 2].any()
+        (grad,) = torch.autograd.grad(out.sum(), xs)
+        assert grad.isfinite().all()
+        assert not grad[0, :, :, 2].any()
+
+
+@pytest.mark.parametrize("n", [500, (300, 500)])
+def test_alibi_is_not_rounded_to_halves(n: int | tuple[int, int]) -> None:
+    """Distances of 500 have nine bits, bfloat16 has eight."""
+    N, M = n if isinstance(n, tuple) else (n, n)
+    bias = DistanceBias((0.5, 1 / 3))
+    q, k, v = torch.randn(1, 2, N, 16), torch.randn(1, 2, M, 16), torch.randn(1, 2, M, 16)
+    for dtype, near in ((torch.bfloat16, 0.03), (torch.float16, 0.004), (torch.float64, 1e-12)):
+        xs = [x.to(dtype) for x in (q, k, v)]
+        want = attend(*(x.double() for x in xs), Causal(), bias=bias, impl="reference")
+        for impl in ("reference", "sdpa", "gathered", "auto"):
+            got = attend(*xs, Causal(), bias=bias, impl=impl)
+            assert float((got.double() - want).abs().max()) < near, impl
+
+
+def test_slopes_of_float64_are_not_of_float32() -> None:
+    one, zero = torch.tensor([[1]]), torch.tensor([[0]])
+    assert float(DistanceBias((1 / 3,)).dense(one, zero, torch.float64)) == -1 / 3
+
+
+def test_two_devices_have_two_block_masks() -> None:
+    """And "cuda" is whichever is current: nothing is kept under that word."""
+    from regard.attention import flex
+
+    flex._block_mask.cache_clear()
+    for device in ("cpu", "meta"):
+        assert flex.block_mask(Causal(), 256, device).kv_indices.device.type == device
+    assert flex._block_mask.cache_info().currsize == 2

@@ -137,3 +137,17 @@ def test_peak_memory() -> None:
     assert len(ours) == 3
     assert max(ours) < 160
     assert control > 250  # the definition at n = 6,000 holds two tensors of 137 MiB or more
+
+
+def test_a_step_wider_than_the_sequence_pads_nothing() -> None:
+    with counted(Dilated(back=3, step=10**6), 100) as counter:
+        assert counter.largest < 1 << 16
+
+
+@pytest.mark.parametrize("pattern", [Strided(back=128), Windowed(size=128)], ids=str)
+def test_one_query_of_a_band_reads_its_own_keys(pattern: Pattern) -> None:
+    """Whatever the length of the cache."""
+    q, k, v = inputs((1, 65536), H=8, G=8)
+    with Counter() as counter:
+        attend(q, k, v, pattern)
+    assert counter.largest <= 8 * 129 * 16

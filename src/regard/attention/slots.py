@@ -17,10 +17,10 @@ def attend(problem: Problem) -> Attended:
     B, H, G, N, _, D = form.sizes[:6]
     kind = torch.promote_types(form.dtype, torch.float32)
     grouped = q.reshape(B, G, H // G * N, D)  # the heads of a group are further queries of its keys
-    if form.dtype == torch.float16:  # whose products would overflow before they are scaled
-        scores = (grouped * problem.scale @ problem.key.mT).view(B, H, N, -1).to(kind)
-    else:
-        scores = (grouped @ problem.key.mT).view(B, H, N, -1).to(kind) * problem.scale
+    key = problem.key
+    if form.dtype == torch.float16:  # whose products overflow
+        grouped, key = grouped.to(kind), key.to(kind)
+    scores = (grouped @ key.mT).view(B, H, N, -1).to(kind) * problem.scale
     spelt = problem.segments is None and problem.slots is None and form.pattern == Full()
     allowed = problem.mask if spelt else problem.allowed()
     bias = problem.dense_bias()
