@@ -11,7 +11,7 @@ from torch import Tensor
 
 from regard.attention import DistanceBias, attend
 from regard.attention.problem import Form, Segments
-from regard.attention.triton import tile_lists, tiles
+from regard.attention.triton import plan, tile_lists
 from regard.attention.triton.tiles import segment_bounds
 from regard.pattern import (
     Axial,
@@ -245,11 +245,11 @@ def test_bounds_near_the_end_of_32_bits(far: int) -> None:
 
 def test_rows_that_lie_far_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     """64-bit offsets, here for tiles that would not need them."""
-    monkeypatch.setattr(tiles, "FAR", 1)
-    tiles.plan_of.cache_clear()
+    monkeypatch.setattr(plan, "FAR", 1)
+    plan.plan_of.cache_clear()
     for pattern in SHAPES:
         compare(inputs(70, H=2, G=1), pattern)
-    tiles.plan_of.cache_clear()
+    plan.plan_of.cache_clear()
 
 
 def test_which_rows_lie_far_apart() -> None:
@@ -259,19 +259,19 @@ def test_which_rows_lie_far_apart() -> None:
     sizes = (1, 16, 16, n, n, 64, 64)
     for pattern, far in ((SparseStrided(stride=16384), [False, True]), (Strided(back=9), [False])):
         form = Form(sizes, torch.bfloat16, torch.device("cuda", 0), pattern, (), 0.125, (strides,) * 3)
-        plan = tiles.plan_of(form, None, 0.0, False)
+        found = plan.plan_of(form, None, 0.0, False)
         x = torch.empty_strided((0, 16, n, 64), strides)  # no row of a batch, and so no memory
-        a = tiles.Arranged(x, x, x, plan)
-        assert [plan.launch(i, "forward", a).kind.long for i in range(len(plan.bands))] == far
+        a = plan.Arranged(x, x, x, found)
+        assert [found.launch(i, "forward", a).kind.long for i in range(len(found.bands))] == far
 
 
 def test_a_step_wider_than_the_sequence_is_one_program_a_tile() -> None:
     for pattern in (Dilated(back=3, step=10**6), SparseStrided(stride=10**6)):
         form = Form((1, 2, 2, 70, 70, 16, 16), torch.float32, torch.device("cpu"), pattern)
-        plan = tiles.plan_of(form, None, 0.0, False)
+        found = plan.plan_of(form, None, 0.0, False)
         xs = inputs(70)
-        a = tiles.Arranged(*xs, plan)
-        assert [plan.launch(i, "forward", a).programs for i in range(len(plan.bands))] == [4]
+        a = plan.Arranged(*xs, found)
+        assert [found.launch(i, "forward", a).programs for i in range(len(found.bands))] == [4]
         compare(xs, pattern)
 
 
@@ -300,3 +300,16 @@ def test_what_the_kernels_refuse() -> None:
     ):
         with pytest.raises(ValueError, match=f"impl='triton' cannot: {why}"):
             gradients(xs, xs[0], Causal(), impl="triton", **options)
+
+
+def test_the_compilers_operation_runs_the_kernels() -> None:
+    """Its gradients too, of the normalisers as well, from what the forward pass kept."""
+
+    def run(q: Tensor, k: Tensor, v: Tensor, slopes: Tensor) -> Tensor:
+        out, lse = attend(q, k, v, COMPOSITE, impl="triton", bias=DistanceBias(slopes), return_lse=True)
+        return out.square().sum() + lse.cos().sum()
+
+    leaves = [x.requires_grad_() for x in (*inputs((40, 70), H=2, G=1), torch.tensor([0.3, 0.1]))]
+    fast = torch.compile(run, fullgraph=True, backend="aot_eager")
+    for got, want in zip(*(torch.autograd.grad(f(*leaves), leaves) for f in (fast, run)), strict=True):
+        torch.testing.assert_close(got, want)

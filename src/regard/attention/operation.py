@@ -20,7 +20,7 @@ from torch.library import Library
 from regard.attention import engine, sdpa  # the engine hands over to this file where a compiler looks on
 from regard.attention.bias import DistanceBias
 from regard.attention.problem import Attended, Problem, Segments
-from regard.attention.triton import short, tiles
+from regard.attention.triton import plan, short, tiles
 from regard.pattern import Pattern, parse
 
 INPUTS = (
@@ -120,12 +120,12 @@ def problem_of_operation(  # noqa: PLR0913, PLR0917 - the operation's own signat
 def _forward(query: Tensor, key: Tensor, value: Tensor, *rest: object) -> tuple[Tensor, Tensor]:
     problem, impl = problem_of_operation(query, key, value, *rest)  # type: ignore[arg-type]
     if impl == "triton" and tiles.refuses(problem.form) is None:
-        arranged = tiles.arrange(problem)
+        arranged = plan.arrange(problem)
         return tiles.forward(arranged.query, arranged.key, arranged.value, arranged)
     found = engine.run(problem, impl)
     kept = query.new_zeros(query.shape[:3], dtype=torch.float32)
     if found.lse is not None:
-        kept = (found.lse * tiles.LOG2E).masked_fill(found.lse == -torch.inf, tiles.NEVER).float()
+        kept = (found.lse * plan.LOG2E).masked_fill(found.lse == -torch.inf, tiles.NEVER).float()
     return found.out.contiguous(), kept
 
 
@@ -144,9 +144,9 @@ def _backward(
     given = [query, key, value, *(rest[:2])]
     found: list[Tensor | None]
     if impl == "triton":
-        a = tiles.arrange(problem)
+        a = plan.arrange(problem)
         dq, dk, dv, dslopes = tiles.backward(
-            grad, None if of_lse is None else of_lse * tiles.LOG2E, a.query, a.key, a.value, out, kept, a
+            grad, None if of_lse is None else of_lse * plan.LOG2E, a.query, a.key, a.value, out, kept, a
         )
         cut = key.shape[2] - dk.shape[2]  # keys in front that no query sees
         if cut:
@@ -160,7 +160,7 @@ def _backward(
         real = [x for x in leaves if x is not None]
         outs, ups = [answer.out], [grad]
         if of_lse is not None and answer.lse is not None:
-            outs, ups = [*outs, answer.lse], [*ups, of_lse.to(answer.lse.dtype) * tiles.LOG2E]
+            outs, ups = [*outs, answer.lse], [*ups, of_lse.to(answer.lse.dtype) * plan.LOG2E]
         several = iter(torch.autograd.grad(outs, real, ups, materialize_grads=True))
         found = [None if x is None else next(several) for x in leaves]
     return [grad.new_empty(0) if x is None else x.contiguous() for x in found]

@@ -14,7 +14,7 @@ from torch.nn.functional import scaled_dot_product_attention as sdpa
 from regard.attention import attend
 from regard.attention.inputs import problem_of
 from regard.attention.triton import tile_lists
-from regard.attention.triton.tiles import arrange
+from regard.attention.triton.plan import arrange
 from regard.bench import exact
 from regard.bench.exact import Inputs, qkv
 from regard.bench.machine import H200_BYTES, H200_OPERATIONS

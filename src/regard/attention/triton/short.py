@@ -17,7 +17,8 @@ from regard.attention.bands import band_of
 from regard.attention.problem import Attended, Form, Problem
 from regard.attention.triton.arguments import Reach, ShortKind
 from regard.attention.triton.launch import Kernel
-from regard.attention.triton.tiles import LOG2E, installed, interpreted
+from regard.attention.triton.plan import LOG2E
+from regard.attention.triton.tiles import installed, interpreted
 from regard.pattern import Pattern
 
 LONGEST, WIDEST = 128, 128  # one tile of a head must fit the registers
