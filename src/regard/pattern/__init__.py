@@ -1,7 +1,7 @@
 """Who may look at whom: attention patterns as values that draw, count, mask, tile and bound themselves."""
 
 from regard.pattern.anchored import Documents, Global, Prefix, RandomBlocks
-from regard.pattern.base import And, Not, Or, Pattern
+from regard.pattern.base import And, Atom, Not, Or, Pattern
 from regard.pattern.grid import Axial, Neighbourhood
 from regard.pattern.sequence import Causal, Dilated, Full, SparseStrided, Strided
 from regard.pattern.text import parse
@@ -10,6 +10,7 @@ from regard.pattern.windows import Blocks, SparseFixed, Windowed
 
 __all__ = [
     "And",
+    "Atom",
     "Axial",
     "Blocks",
     "Causal",

@@ -177,6 +177,8 @@ def _by_sweep(pattern: Pattern, n: int, m: int, size: int) -> States:
     sweep = _TileSweep(pattern, atoms)
     out: States = ([], [], [])
     start, chunk, count = 0, CHUNK, -(-n // size)
+    if not all(atom.monotone or atom.gives("tile_groups") for atom in atoms):
+        chunk = max(1, min(chunk, SPARSE // key_tiles))  # every tile is to be looked at
     while start < count:
         row = torch.arange(start, min(start + chunk, count))
         start += chunk
@@ -302,4 +304,6 @@ def cells(pattern: Pattern, q0: Tensor, k0: Tensor, m: int, size: int) -> tuple[
     cell = torch.arange(size)
     q, k = (q0[:, None] + cell)[:, :, None], (k0[:, None] + cell)[:, None, :]
     exists = (q < m) & (k < m)
-    return pattern.allows(q, k).expand(exists.shape), exists
+    # A value may look its positions up: it is never asked about one that does not exist.
+    seen = pattern.allows(q.clamp(max=m - 1), k.clamp(max=m - 1))
+    return seen.expand(exists.shape), exists
