@@ -2,8 +2,10 @@
 
 from regard.pattern.anchored import Documents, Global, Prefix, RandomBlocks
 from regard.pattern.base import And, Atom, Not, Or, Pattern
+from regard.pattern.checking import check_pattern
 from regard.pattern.grid import Axial, Neighbourhood
 from regard.pattern.sequence import Causal, Dilated, Full, SparseStrided, Strided
+from regard.pattern.spans import CacheBound, Span
 from regard.pattern.text import parse
 from regard.pattern.tiling import TileMap
 from regard.pattern.windows import Blocks, SparseFixed, Windowed
@@ -13,6 +15,7 @@ __all__ = [
     "Atom",
     "Axial",
     "Blocks",
+    "CacheBound",
     "Causal",
     "Dilated",
     "Documents",
@@ -24,10 +27,12 @@ __all__ = [
     "Pattern",
     "Prefix",
     "RandomBlocks",
+    "Span",
     "SparseFixed",
     "SparseStrided",
     "Strided",
     "TileMap",
     "Windowed",
+    "check_pattern",
     "parse",
 ]

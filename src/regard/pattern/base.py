@@ -163,16 +163,20 @@ class Atom(Pattern):
         above = cls.__mro__[1]
         if "allows" in cls.__dict__ and getattr(above, "allows", None) is not Pattern.allows:
             raise TypeError(
-                f"{cls.__name__} has its own allows, so it must stand below Atom, not below {above.__name__}: "
-                "what that value promises would be believed of this one"
+                f"{cls.__name__} has its own allows, so it must be below Atom, not below {above.__name__}, "
+                "whose promises would be believed of it"
             )
         if cls.__name__.startswith("_"):  # what several values share is no value of its own
             return
         known = cls.registry.get(cls.word)
-        if known is not None and known.__module__ != cls.__module__:
+        if (
+            known is not None
+            and known.__module__.startswith("regard.")
+            and known.__module__ != cls.__module__
+        ):
             raise TypeError(
-                f"a pattern is already called {cls.word!r}, {known.__module__}.{known.__name__}; "
-                f"rename {cls.__name__}, or say class {cls.__name__}(Atom, word=…)"
+                f"a pattern is already called {cls.word!r}; rename {cls.__name__}, "
+                f"or say class {cls.__name__}(Atom, word=…)"
             )
         cls.registry[cls.word] = cls
 

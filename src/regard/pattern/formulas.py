@@ -81,7 +81,7 @@ def numbers(atom: Atom) -> dict[str, sympy.Expr]:
 
 
 def settling(pattern: Pattern) -> tuple[int, int, int]:
-    """(period, how far back, how many first positions) of an expression; ValueError where a part is silent."""
+    """(period, how far back, how many first positions) of an expression; ValueError where one is silent."""
     from sympy import Symbol
 
     periods, horizons = [], []
@@ -114,7 +114,6 @@ def totals(pattern: Pattern, stop: int) -> list[int]:
 def _derived(pattern: Pattern, n: sympy.Symbol) -> sympy.Expr:
     from sympy import Piecewise
 
-    atoms = pattern.atoms()
     period, back, first = settling(pattern)
     if period > MOST_PERIOD:
         raise ValueError(f"{pattern} repeats after {period:,} positions; formulas stop at {MOST_PERIOD:,}")

@@ -36,7 +36,9 @@ def parse(text: str) -> Pattern:
     if not isinstance(text, str):
         raise ValueError(f"a pattern's text must be a string, got {type(text).__name__}")
     if len(text) > LONGEST_LISTS:
-        raise ValueError(f"a pattern's text must have at most {LONGEST_LISTS:,} characters, got {len(text):,}")
+        raise ValueError(
+            f"a pattern's text must have at most {LONGEST_LISTS:,} characters, got {len(text):,}"
+        )
     outside = len(text) if len(text) <= LONGEST else len(LIST.sub("", text))
     if outside > LONGEST:
         aside = "" if outside == len(text) else " outside lists of numbers"

@@ -121,7 +121,7 @@ def tile_spans(first: list[Span], last: list[Span]) -> list[TileSpan]:
 
 def tiles(pattern: Pattern, n: int, m: int, size: int) -> TileMap:
     """The tile map of the last n of m queries with m keys."""
-    states = _by_distance(pattern, n, m, size) if pattern.by_distance else _by_sweep(pattern, n, m, size)
+    states = _by_distance(pattern, n, m, size) if pattern.by_distance else by_sweep(pattern, n, m, size)
     rows, columns, kinds = (torch.cat(part) if part else torch.zeros(0, dtype=torch.int32) for part in states)
     count = -(-n // size)
     out = []
@@ -171,7 +171,7 @@ def _by_distance(pattern: Pattern, n: int, m: int, size: int) -> States:
     return out
 
 
-def _by_sweep(pattern: Pattern, n: int, m: int, size: int) -> States:
+def by_sweep(pattern: Pattern, n: int, m: int, size: int) -> States:
     """Cut each row of tiles where a span begins or ends; look inside only where logic does not decide."""
     atoms, key_tiles = pattern.atoms(), -(-m // size)
     sweep = _TileSweep(pattern, atoms)
