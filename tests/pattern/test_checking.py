@@ -208,12 +208,12 @@ def stripes(self, q, k):
 
 OTHERS = {
     "distance": (
-        r"query 0, key 1: .* by the distance alone",
+        "query 1, key 1: seen by the distance alone, not seen by allows",
         {"allows": lambda self, q, k: q * k == 0, "distance": True},
     ),
-    "distance of positives": (
-        "by the distance alone",
-        {"allows": lambda self, q, k: abs(q - k) * (k + 1) < 5, "distance": True},
+    "distance ahead": (
+        "query 0, key 1: not seen by the distance alone",
+        {"allows": lambda self, q, k: (k <= q) | (k > q) & (q >= 0), "distance": True},
     ),
     "sees_itself": (
         "query 1, key 1",

@@ -265,7 +265,8 @@ def masks(problem: Problem, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor | None
     B, H, G, N, M = problem.form.sizes[:5]
     q, k = q[:, :, None], k[:, None, :]
     inside = (k >= 0) & (q < M)
-    allowed = (problem.pattern.allows(q, k) & inside)[None]  # 1 n tile keys
+    # A pattern may look positions up, so it is asked about those inside only.
+    allowed = (problem.pattern.allows(q.clamp(max=M - 1), k.clamp(0, M - 1)) & inside)[None]  # 1 n tile keys
     if problem.segments is not None:
         # Positions outside read as padding.
         of_q, of_k = (pad(x, (1, 1), value=-1) for x in problem.segments)
