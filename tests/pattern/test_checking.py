@@ -354,17 +354,31 @@ def test_a_value_is_frozen_from_birth():
         def __init__(self):
             self.reach = 1
 
-    with pytest.raises(AttributeError, match="a pattern is frozen, so 'reach'"):
+    with pytest.raises(AttributeError, match=r"Held must be a @dataclass\(frozen=True\) with field 'reach'"):
         Held()
 
 
 def test_promises_are_not_inherited_by_another_meaning():
-    with pytest.raises(
-        TypeError, match="Loose has its own allows, so it must be below Atom, not below Strided"
-    ):
+    with pytest.raises(TypeError, match="Loose would have the allows of Loose and the promises of Strided"):
         type("Loose", (Strided,), {"allows": stripes})
+    with pytest.raises(
+        TypeError, match="the allows of Mixin and the promises of Strided: write it below Atom"
+    ):
+        type("Loose", (type("Mixin", (), {"allows": stripes}), Strided), {})
     with pytest.raises(TypeError, match="a pattern is already called 'causal'; rename Causal"):
         type("Causal", (Atom,), {"allows": stripes})
+    check_pattern(type("Mixed", (type("Mixin", (), {"allows": stripes}), Atom), {})())
+    slotted = dataclass(frozen=True, slots=True)(type("Slotted", (Atom,), {"allows": stripes}, word="slot"))
+    assert str(slotted()) == "slot"
+    check_pattern(slotted())
+
+
+def test_a_formula_that_does_not_settle_is_refused():
+    wrong = other(
+        "Unsettled", allows=stripes, period=2, horizon=(0, 0), closed_form=lambda self, n, fields: n
+    )
+    with pytest.raises(ValueError, match="does not repeat as period and horizon promise: see check_pattern"):
+        (wrong & Causal()).formula()
 
 
 def test_what_cannot_be_checked():

@@ -147,7 +147,7 @@ class Documents(Atom):
         for i, length in enumerate(self.lengths):
             check_field(f"lengths[{i}]", length, 1)
         object.__setattr__(self, "ends", torch.tensor(list(accumulate(self.lengths))))
-        object.__setattr__(self, "hashed", hash((Documents, self.lengths)))
+        object.__setattr__(self, "hashed", hash(self.lengths))
 
     def __hash__(self) -> int:
         return self.hashed

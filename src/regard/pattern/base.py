@@ -129,7 +129,9 @@ class Pattern:
 
     def __setattr__(self, name: str, value: object) -> None:
         kind = type(self).__name__
-        raise AttributeError(f"a pattern is frozen, so {name!r} is a field of a frozen dataclass: {kind}")
+        raise AttributeError(
+            f"a pattern is frozen: {kind} must be a @dataclass(frozen=True) with field {name!r}"
+        )
 
     def __bool__(self) -> bool:
         raise TypeError(
@@ -159,12 +161,13 @@ class Atom(Pattern):
     monotone: ClassVar[bool] = False  # from row to row `spans` move one way, and leave no key out
 
     def __init_subclass__(cls, word: str = "") -> None:
-        cls.word = word or cls.__name__.lower()
-        above = cls.__mro__[1]
-        if "allows" in cls.__dict__ and getattr(above, "allows", None) is not Pattern.allows:
+        cls.word = word or cls.__dict__.get("word") or cls.__name__.lower()
+        own, *others = [base.__name__ for base in cls.__mro__ if "allows" in base.__dict__]
+        if others and others[0] != "Pattern":
+            # Values are recognised by class, and believed: a subclass may add hooks, not another meaning.
             raise TypeError(
-                f"{cls.__name__} has its own allows, so it must be below Atom, not below {above.__name__}, "
-                "whose promises would be believed of it"
+                f"{cls.__name__} would have the allows of {own} and the promises of {others[0]}: "
+                "write it below Atom"
             )
         if cls.__name__.startswith("_"):  # what several values share is no value of its own
             return

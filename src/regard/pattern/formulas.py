@@ -123,14 +123,16 @@ def _derived(pattern: Pattern, n: sympy.Symbol) -> sympy.Expr:
         )
     settled = back + first + period
     values = totals(pattern, settled + 6 * period + 1)
-    period = next(p for p in range(1, period + 1) if period % p == 0 and _repeats(values, settled, p))
+    shorter = (p for p in range(1, period + 1) if period % p == 0 and _repeats(values, settled, p))
+    period = next(shorter, period)
     classes = [_through(values, range(settled + r, len(values), period)) for r in range(period)]
     classes = [classes[(r - settled) % period] for r in range(period)]  # by n mod period
 
     def holds(at: int) -> bool:
         return _value(classes[at % period], at) == values[at]
 
-    assert all(holds(at) for at in range(settled, len(values))), pattern
+    if not all(holds(at) for at in range(settled, len(values))):
+        raise ValueError(f"{pattern} does not repeat as period and horizon promise: see check_pattern")
     start = settled
     while start > 1 and holds(start - 1):
         start -= 1
