@@ -113,7 +113,7 @@ def test_no_one_is_thought_to_see_itself_unasked():
         assert all_take_part(pattern)
     letter = price(GPTConfig(vocab=50, context=64, depth=1, width=8, heads=2, pattern=Strided(3)), tokens="n")
     assert "n" in str(letter.pairs)
-    with pytest.raises(ValueError, match="not sure that every query sees a key"):
+    with pytest.raises(ValueError, match="which queries see nothing depends on n, or is not known"):
         price(EncoderConfig(vocab=50, context=64, depth=1, width=8, heads=2, pattern=Evens()), tokens="n")
 
 
