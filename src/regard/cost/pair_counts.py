@@ -46,7 +46,8 @@ def pair_counts(s: Setting, pattern: Pattern, n: Number) -> PairCounts:
         return segmented(pattern, s.segments[:, s.segments.shape[1] - n :], s.segments)
     if is_letter(n):
         if not all_take_part(pattern):
-            raise ValueError(f"{pattern} has no formula here: which queries see nothing depends on n, or is not known")
+            why = "which queries see nothing depends on n, or is not known"
+            raise ValueError(f"{pattern} has no formula here: {why}")
         return PairCounts(pairs_formula(pattern, n, s.letters), n, n).times(s.batch)
     pattern.resolve(n)
     return counted(pattern, n, n).times(s.batch)
