@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regard.pattern import Atom, Causal, Global, Pattern, Span, SparseFixed, Windowed, parse
+from regard.pattern.picture import view
 from tests.pattern.own import OWN, Around, Early, Jumps, Others, Roles
 from tests.pattern.strategies import LINEAR, combined, shapes
 from tests.pattern.test_tiling import judged
@@ -65,6 +66,25 @@ def test_pictures_and_figures():
         assert "<svg" in pattern.svg(9)
         assert "<svg" in pattern.svg(600)
         assert pattern.figure(9) is not None
+
+
+@dataclass(frozen=True)
+class Band(Atom):
+    """Strided and Global together, but silent about it."""
+
+    back: int
+
+    def allows(self, q, k):
+        return (k <= q) & ((q - k <= self.back) | (k < 40))
+
+
+@pytest.mark.parametrize(("n", "m"), [(600, 600), (300, 700), (5000, 5000)])
+def test_shades_are_those_of_the_same_pattern_with_hooks(n, m):
+    shown, same = (
+        view(p, n, m, formula=False) for p in (Band(70), parse("causal & (strided(70) | global(40))"))
+    )
+    assert torch.equal(shown.levels, same.levels)
+    assert shown.caption == same.caption
 
 
 def test_what_is_not_known_is_said():
