@@ -25,9 +25,9 @@ from regard.pattern import (
 )
 from tests.attention.matching import CPU, assert_matches, inputs
 from tests.cost.agreeing import agree, tokens
-from tests.pattern.own import OWN, Around, Jumps, Others, Roles
+from tests.pattern.own import OWN, Jumps, Near, Others, Roles
 
-EXPRESSIONS = (Jumps(3) & Causal(), ~Around(3) | Windowed(7), Others() & Strided(4))
+EXPRESSIONS = (Jumps(3) & Causal(), ~Near(3) | Windowed(7), Others() & Strided(4))
 
 
 @pytest.mark.parametrize("pattern", [*OWN, *EXPRESSIONS], ids=str)

@@ -8,8 +8,8 @@ from regard.pattern import Atom
 
 
 @dataclass(frozen=True)
-class Around(Atom):
-    """Both sides, the smallest example of CONTRIBUTING."""
+class Near(Atom):
+    """Both sides alike."""
 
     reach: int
 
@@ -61,4 +61,4 @@ class Early(Atom):
         return k < self.first
 
 
-OWN = (Around(2), Jumps(3), Others(), Early(4))
+OWN = (Near(2), Jumps(3), Others(), Early(4))

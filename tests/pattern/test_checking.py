@@ -206,6 +206,18 @@ def stripes(self, q, k):
     return (q + 2 * k) % 3 == 0
 
 
+def five(self, q, m):
+    return [Span(5 * q, 5 * q + 1)]
+
+
+def jumping(self, q, m):
+    return [Span(q * 7 % 5, q * 7 % 5 + 1)]
+
+
+def clamped(self, q, m):
+    return [Span(q * 0, q.clamp(min=0) + 4)]
+
+
 OTHERS = {
     "distance": (
         "query 1, key 1: seen by the distance alone, not seen by allows",
@@ -224,11 +236,18 @@ OTHERS = {
         {"allows": stripes, "period": 2, "horizon": (0, 0)},
     ),
     "first": ("period=1, horizon", {"allows": lambda self, q, k: k < 9, "period": 1, "horizon": (0, 8)}),
-    "monotone": (
-        "tile_groups of",
-        {"allows": lambda self, q, k: k // 2 == q * 3 // 2, "monotone": True},
+    "monotone with gaps": (
+        "tile_groups of .* is partial by tile_groups, empty by allows",
+        {"allows": lambda self, q, k: k == 5 * q, "spans": five, "monotone": True},
     ),
-    "shifted rows": ("tile_groups of", {"allows": lambda self, q, k: k == q * 7 % 5, "monotone": True}),
+    "monotone that jumps": (
+        "tile_groups of",
+        {"allows": lambda self, q, k: k == q * 7 % 5, "spans": jumping, "monotone": True},
+    ),
+    "any_shape": (
+        "counts of lie2: n=5, m=2: 10 pairs, allows gives 9",
+        {"allows": lambda self, q, k: k <= q + 3, "spans": clamped, "any_shape": True},
+    ),
     "ints": (
         "for integers, .* for tensors",
         {"allows": lambda self, q, k: (k <= q) if isinstance(q, int) else (k < q)},

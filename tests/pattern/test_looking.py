@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from regard.pattern import Atom, Causal, Global, Pattern, Span, SparseFixed, Windowed, parse
 from regard.pattern.picture import view
-from tests.pattern.own import OWN, Around, Early, Jumps, Others, Roles
+from tests.pattern.own import OWN, Early, Jumps, Near, Others, Roles
 from tests.pattern.strategies import LINEAR, combined, shapes
 from tests.pattern.test_tiling import judged
 
 MIXED = (
-    LINEAR | st.sampled_from(OWN) | st.builds(Jumps, st.integers(0, 9)) | st.builds(Around, st.integers(0, 5))
+    LINEAR | st.sampled_from(OWN) | st.builds(Jumps, st.integers(0, 9)) | st.builds(Near, st.integers(0, 5))
 )
 
 
@@ -35,7 +35,7 @@ def test_any_expression_of_own_and_shipped_values(pattern, shape, size):
     agrees(pattern, *shape, size)
 
 
-@pytest.mark.parametrize("pattern", [*OWN, Jumps(5) & Causal(), ~Around(1) | Windowed(9)])
+@pytest.mark.parametrize("pattern", [*OWN, Jumps(5) & Causal(), ~Near(1) | Windowed(9)])
 def test_larger_sizes(pattern):
     agrees(pattern, 300, 300, 32)
     agrees(pattern, 77, 301, 100)
@@ -62,7 +62,7 @@ def test_chunks_do_not_show(cells, monkeypatch):
 
 
 def test_pictures_and_figures():
-    for pattern in (Jumps(3), Around(2) & ~Causal(), Others()):
+    for pattern in (Jumps(3), Near(2) & ~Causal(), Others()):
         assert "<svg" in pattern.svg(9)
         assert "<svg" in pattern.svg(600)
         assert pattern.figure(9) is not None
@@ -88,12 +88,12 @@ def test_shades_are_those_of_the_same_pattern_with_hooks(n, m):
 
 
 def test_what_is_not_known_is_said():
-    for pattern in (Around(2), Jumps(3), Around(2) & Causal()):
-        with pytest.raises(ValueError, match=r"has no formula in n: (Around|Jumps) gives no closed_form"):
+    for pattern in (Near(2), Jumps(3), Near(2) & Causal()):
+        with pytest.raises(ValueError, match=r"has no formula in n: (Near|Jumps) gives no closed_form"):
             pattern.formula()
         assert pattern.keys_kept() is None
-    assert (Around(2) & parse("strided(4)")).keys_kept() == 5
-    one = Around(2)
+    assert (Near(2) & parse("strided(4)")).keys_kept() == 5
+    one = Near(2)
     assert (one.period, one.horizon, one.sees_itself, one.above(torch.arange(3)), one.total) == (None,) * 5
 
 
@@ -151,5 +151,5 @@ def test_looking_takes_bounded_memory_and_refuses_what_takes_for_ever():
     start = time.process_time()
     assert Early(4).pairs(3000) == 4 * 3000
     assert time.process_time() - start < 5
-    with pytest.raises(ValueError, match=r"pairs to look at one by one, at most .*; Around would be counted"):
-        Around(2).pairs(1 << 20)
+    with pytest.raises(ValueError, match=r"pairs to look at one by one, at most .*; Near would be counted"):
+        Near(2).pairs(1 << 20)

@@ -14,7 +14,7 @@ from regard.errors import check_int
 
 # These serve the methods below, and import this file back for its types alone: a pattern is their argument.
 from regard.pattern import counting, figure, formulas, looking, picture, svg, tiling
-from regard.pattern.spans import CacheBound, Positions, Span
+from regard.pattern.spans import CacheBound, Positions, Span, bound_of_all, bound_of_any
 
 if TYPE_CHECKING:
     import sympy
@@ -198,16 +198,17 @@ class Atom(Pattern):
 
     @property
     def period(self) -> int | None:
-        """After how many positions P the value repeats, with `horizon` = (B, F), at all positions:
+        """After how many positions the value repeats.
 
-        allows(q + P, k + P) = allows(q, k) for q, k ≥ F; and, at distances of B + P or more, the later of the
-        two may move on by P alone, if it is at least F. Left out: None, and expressions have no formula.
+        With period P and horizon (B, F): allows(q + P, k + P) = allows(q, k) for q, k ≥ F, and where q and k
+        are B + P or more apart, the later one may move on by P alone, if it is at least F.
+        Left out: None, and expressions have no formula.
         """
         return None
 
     @property
     def horizon(self) -> tuple[int, int] | None:
-        """(B, how far back, F, how many first positions) it treats specially; see `period`.
+        """(how far back, how many first positions) it treats specially; see `period`.
 
         Left out: None, and expressions have no formula.
         """
@@ -232,7 +233,7 @@ class Atom(Pattern):
 
         Left out: those of its first and last row if the value is `monotone`, else every tile is looked at.
         """
-        if self.monotone:
+        if self.monotone and self.gives("spans"):
             return [tiling.tile_spans(self.spans(q0, m), self.spans(q1 - 1, m))]
         return [[tiling.TileSpan.unsure(torch.zeros_like(q0), torch.full_like(q0, m))]]
 
@@ -321,7 +322,8 @@ class _Joined(Pattern):
 
     def _kept(self, negated: bool) -> CacheBound | None:
         intersects = isinstance(self, And) != negated  # the complement of a union is an intersection
-        return _all_kept(self.parts, negated) if intersects else _any_kept(self.parts, negated)
+        bounds = [part._kept(negated) for part in self.parts]
+        return bound_of_all(bounds) if intersects else bound_of_any(bounds)
 
     def _joined(self, show: Callable[[Pattern], str]) -> str:
         # An Or inside an And needs brackets; And binds tighter than Or, so the reverse does not.
@@ -395,19 +397,3 @@ class Not(Pattern):
 
 def _flatten(kind: type[_Joined], *parts: Pattern) -> tuple[Pattern, ...]:
     return tuple(inner for part in parts for inner in (part.parts if isinstance(part, kind) else (part,)))
-
-
-def _all_kept(parts: tuple[Pattern, ...], negated: bool) -> CacheBound | None:
-    # An intersection lies inside each part, so the smallest bound holds.
-    known = [kept for part in parts if (kept := part._kept(negated)) is not None]
-    return min(known, key=lambda kept: kept.total, default=None)
-
-
-def _any_kept(parts: tuple[Pattern, ...], negated: bool) -> CacheBound | None:
-    out = CacheBound()
-    for part in parts:
-        kept = part._kept(negated)
-        if kept is None:
-            return None
-        out = out.either(kept)
-    return out

@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import NoReturn
 
 from regard.errors import did_you_mean
-from regard.pattern.base import Atom, Pattern
+from regard.pattern.base import And, Atom, Or, Pattern
 
 LONGEST = 10_000  # characters, lists of numbers aside
 LONGEST_LISTS = 1_000_000  # characters with them: thousands of documents fit
@@ -82,16 +82,16 @@ class _PatternParser:
         self._fail(f"expected {sign!r}" if sign == "=" else "expected ')': a bracket is not closed")
 
     def _or(self) -> Pattern:
-        out = self._and()
+        parts = [self._and()]
         while self._take("|"):
-            out = out | self._and()
-        return out
+            parts.append(self._and())
+        return Or(tuple(parts)) if len(parts) > 1 else parts[0]
 
     def _and(self) -> Pattern:
-        out = self._not()
+        parts = [self._not()]
         while self._take("&"):
-            out = out & self._not()
-        return out
+            parts.append(self._not())
+        return And(tuple(parts)) if len(parts) > 1 else parts[0]
 
     def _not(self) -> Pattern:
         self.depth += 1
