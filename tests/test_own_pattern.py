@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import pytest
 import torch
 
+from regard.attention.bands import looks_back
 from regard.attention.flex import block_mask, mask_mod
 from regard.cost import price
 from regard.cost.pair_counts import PairCounts, all_take_part, pair_counts
@@ -115,6 +116,46 @@ def test_no_one_is_thought_to_see_itself_unasked():
     assert "n" in str(letter.pairs)
     with pytest.raises(ValueError, match="which queries see nothing depends on n, or is not known"):
         price(EncoderConfig(vocab=50, context=64, depth=1, width=8, heads=2, pattern=Evens()), tokens="n")
+
+
+@dataclass(frozen=True)
+class Trailing(Atom):
+    """Itself and two before, and keys far ahead: no sample of distances would find them."""
+
+    ahead: int
+    distance = True
+
+    def allows(self, q, k):
+        return (k <= q) & (q - k <= 2) | (k - q >= self.ahead)
+
+    def kept(self):
+        return CacheBound(recent=3)
+
+
+@dataclass(frozen=True)
+class Tail(Atom):
+    """The same without looking ahead, and it says so."""
+
+    distance = True
+
+    def allows(self, q, k):
+        return (k <= q) & (q - k <= 2)
+
+    def kept(self):
+        return CacheBound(recent=3)
+
+    def above(self, k):
+        return k, k
+
+
+def test_what_does_not_say_that_it_never_looks_ahead_may():
+    far = Trailing(1 << 20)
+    check_pattern(far)
+    check_pattern(Tail())
+    assert looks_back(far) is looks_back(Tail() | far) is None
+    assert looks_back(Tail()) == looks_back(far & Tail()) == looks_back(far & ~far | Tail()) == 2
+    assert "chunked" in assert_matches(inputs(130), Tail(), CPU)
+    assert "chunked" not in assert_matches(inputs(130), Trailing(20), CPU)
 
 
 @dataclass(frozen=True)

@@ -158,7 +158,7 @@ class Atom(Pattern):
     # Promises: what they say holds for all positions. Left out, nothing is promised.
     distance: ClassVar[bool] = False  # q − k alone decides, and allows(q − k, 0) says it, negative ones too
     sees_itself: ClassVar[bool | None] = None  # every query sees its own key; None: find out
-    monotone: ClassVar[bool] = False  # from row to row `spans` move one way, and leave no key out
+    monotone: ClassVar[bool] = False  # down the rows each of the `spans` moves one way, without a gap
 
     def __init_subclass__(cls, word: str = "") -> None:
         cls.word = word or cls.__dict__.get("word") or cls.__name__.lower()

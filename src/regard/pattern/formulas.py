@@ -82,11 +82,11 @@ def numbers(atom: Atom) -> dict[str, sympy.Expr]:
 
 def settling(pattern: Pattern) -> tuple[int, int, int]:
     """(period, how far back, how many first positions) of an expression; ValueError where one is silent."""
-    from sympy import Symbol
-
     periods, horizons = [], []
     for atom in pattern.atoms():
         if atom.period is None or atom.horizon is None:
+            from sympy import Symbol
+
             atom.closed_form(Symbol("n"), numbers(atom))  # a better reason, where it has none at all
             raise ValueError(f"{pattern} has no formula in n: {atom} does not give its period and horizon")
         periods.append(atom.period)
