@@ -6,16 +6,17 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from regard.pattern import Atom, Causal, Pattern, check_pattern
+
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 AROUND = """
 from dataclasses import dataclass
 
-import torch
-
 from regard.pattern.base import Atom
-from regard.pattern.spans import Span
 
 
 @dataclass(frozen=True)
@@ -24,12 +25,19 @@ class Around(Atom):
 
     def allows(self, q, k):
         return (q - k <= self.reach) & (k - q <= self.reach)
+"""
+# Step 3 on top of it: the hooks that the first version of this text named, and others.
+HOOKS = """
+    monotone = True
 
     def spans(self, q, m):
-        return [Span((q - self.reach).clamp(min=0), (q + self.reach + 1).clamp(max=m))]
+        return [Span(q - self.reach, q + self.reach + 1)]
 
-    def above(self, k):
-        return (k - self.reach).clamp(min=0), k
+    def tile_key(self, q0, k0, size):
+        return [(q0 - k0).clamp(-self.reach - size, self.reach + size)]
+
+    def kept(self):
+        return CacheBound(recent=self.reach + 1)
 """
 TWICE = """
 from dataclasses import dataclass
@@ -105,11 +113,14 @@ from regard.attention import attend
 from regard.cli.main import main
 from regard.cost import executed, price
 from regard.models import Twice, TwiceConfig, load, save
-from regard.pattern import Around, Causal, parse
+from regard.pattern import Around, Causal, check_pattern, parse
 
 assert regard.__file__.startswith(sys.argv[1]), regard.__file__
 pattern = parse("around(2) & ~causal | around(1)")
 assert pattern == Around(2) & ~Causal() | Around(1)
+for reach in (0, 1, 2, 7):
+    check_pattern(Around(reach))
+check_pattern(pattern)
 for n in (1, 7, 150):
     assert pattern.pairs(n) == int(pattern.dense(n).sum())
     assert torch.equal(pattern.row_pairs(n), pattern.dense(n).sum(1))
@@ -170,6 +181,25 @@ def test_adding_a_pattern_a_model_a_recipe_and_a_kernel(tmp_path):
     environment = {"PYTHONPATH": str(tmp_path / "src"), "PATH": "", "HOME": str(tmp_path)}
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
+
+
+def test_hooks_are_added_one_by_one_and_checked():
+    """By the book, line by line: each class has one hook more, and what is not known is never made up."""
+    spans = "\nfrom regard.pattern import CacheBound, Span\n"
+    hooks = HOOKS.split("\n\n")
+    for count in range(len(hooks) + 1):
+        known: dict[str, object] = {"__name__": "stranger"}
+        exec(spans + AROUND + "\n\n".join(hooks[:count]), known)
+        around = known["Around"](3)  # type: ignore[operator]
+        check_pattern(around)
+        for pattern in (around, around & Causal(), ~around | Causal()):
+            assert isinstance(pattern, Pattern)
+            assert pattern.pairs(20) == int(pattern.dense(20).sum())
+            with pytest.raises(ValueError, match="has no formula in n: Around gives no closed_form"):
+                pattern.formula()
+    named = re.findall(r"`(\w+)`", TEXT[TEXT.index("add hooks:") : TEXT.index("whose docstrings")])
+    assert named == ["spans", "monotone", "tile_key", "kept", "closed_form"]
+    assert all(hasattr(Atom, hook) for hook in named)
 
 
 def test_five_lines_each_and_every_file_is_there():

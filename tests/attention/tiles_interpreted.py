@@ -31,6 +31,7 @@ from regard.pattern import (
     Windowed,
 )
 from tests.attention.matching import Inputs, assert_matches, gradients, inputs
+from tests.pattern.own import Jumps, Near, Roles
 
 SLOPES = DistanceBias((1.0, 0.25))
 COMPOSITE = Causal() & Strided(back=20) | Global(first=4) & Causal()  # lists: full, partial and empty tiles
@@ -74,6 +75,8 @@ LISTED: list[tuple[Any, Pattern, dict[str, Any]]] = [
     (150, Causal() & ~Strided(back=70), {"H": 1, "G": 1}),  # the first rows and the last keys are alone
     (100, ~Causal() & SparseFixed(stride=16, summary=3) | Axial(20, 5), {"H": 1, "G": 1}),
     (144, Neighbourhood(9, 16, 2) & ~RandomBlocks(16, 1, 3), {"H": 1, "G": 1}),
+    ((70, 140), Jumps(3) | Near(2) & Causal(), {"H": 1, "G": 1}),  # nothing but `allows`
+    (24, Roles(3), {"H": 1, "G": 1}),
 ]
 
 

@@ -1,3 +1,5 @@
+import time
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -123,6 +125,23 @@ def test_too_long_and_too_deep_texts_are_refused():
         parse("(" * 4000 + "causal" + ")" * 4000)
     with pytest.raises(ValueError, match="must be a string, got int"):
         parse(3)  # type: ignore[arg-type]
+
+
+def test_thousands_of_documents_are_a_text():
+    lengths = tuple(1 + i * 7919 % 997 for i in range(5_000))
+    start = time.process_time()
+    pattern = Documents(lengths) & Causal() | Documents(lengths[::-1])
+    assert parse(str(pattern)) == pattern
+    assert hash(parse(str(pattern))) == hash(pattern)
+    assert time.process_time() - start < 1
+    start = time.process_time()
+    for _ in range(10_000):
+        hash(pattern.parts[1])
+    assert time.process_time() - start < 0.1
+    with pytest.raises(ValueError, match=r"at most 10,000 characters, got 30,0.* outside lists of numbers"):
+        parse("causal | " * 3_333 + "documents((3, 4))")
+    with pytest.raises(ValueError, match="at most 1,000,000 characters"):
+        parse(str(Documents((1,) * 500_000)))
 
 
 @given(st.text(alphabet="causltrided(),=0123&|~ -x\n", max_size=40))

@@ -19,6 +19,7 @@ from regard.pattern import (
     Strided,
     Windowed,
 )
+from regard.pattern.sweep import truth_columns
 
 FARTHEST = 1 << 30  # no distance is larger, and sums of two of them fit 32 bits
 
@@ -93,9 +94,19 @@ def looks_back(pattern: Pattern) -> int | None:
     kept = pattern.keys_kept()
     if not pattern.by_distance or kept is None or kept == 0:
         return None
-    # A complement may look ahead; everything else by distance looks back.
-    ahead = pattern.allows(torch.arange(-(1 << 12), 0), torch.tensor(0))
-    return None if bool(ahead.any()) else kept - 1
+    return None if _may_look_ahead(pattern) else kept - 1
+
+
+def _may_look_ahead(pattern: Pattern) -> bool:
+    """Whether a query may see a later key, as far as its values say that they never do."""
+    atoms, key = pattern.atoms(), torch.tensor([1 << 30])
+    found = {atom: atom.above(key) for atom in atoms}  # of all distances at once: q − k alone decides
+    unsure = [atom for atom, queries in found.items() if queries is None or bool(queries[0] < queries[1])]
+    if len(unsure) > 10:
+        return True
+    columns, every = truth_columns(len(unsure))
+    table = dict.fromkeys(atoms, 0) | dict(zip(unsure, columns, strict=True))
+    return bool(pattern.fold(table.__getitem__) & every)
 
 
 @lru_cache(maxsize=1024)

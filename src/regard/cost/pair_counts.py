@@ -12,7 +12,8 @@ from torch import Tensor
 
 from regard.cost.setting import Setting
 from regard.layers.letters import Number, is_letter, letter
-from regard.pattern import And, Causal, Full, Global, Not, Or, Pattern, Strided, Windowed
+from regard.pattern import And, Atom, Causal, Full, Global, Or, Pattern, Strided, Windowed
+from regard.pattern.formulas import numbers
 
 if TYPE_CHECKING:
     from sympy import Expr, Symbol
@@ -45,7 +46,8 @@ def pair_counts(s: Setting, pattern: Pattern, n: Number) -> PairCounts:
         return segmented(pattern, s.segments[:, s.segments.shape[1] - n :], s.segments)
     if is_letter(n):
         if not all_take_part(pattern):
-            raise ValueError(f"{pattern} has no formula here: which queries see nothing depends on n")
+            why = "which queries see nothing depends on n, or is not known"
+            raise ValueError(f"{pattern} has no formula here: {why}")
         return PairCounts(pairs_formula(pattern, n, s.letters), n, n).times(s.batch)
     pattern.resolve(n)
     return counted(pattern, n, n).times(s.batch)
@@ -118,7 +120,20 @@ def _sees_itself(pattern: Pattern) -> bool:
         return all(_sees_itself(part) for part in pattern.parts)
     if isinstance(pattern, Or):
         return any(_sees_itself(part) for part in pattern.parts)
-    return bool(pattern.atoms()) and not isinstance(pattern, Not | Global)
+    return isinstance(pattern, Atom) and _atom_sees_itself(pattern)
+
+
+@lru_cache(maxsize=1024)
+def _atom_sees_itself(atom: Atom) -> bool:
+    """Whether a value says so, or its first positions show it and it repeats after them."""
+    if atom.sees_itself is not None:
+        return atom.sees_itself
+    if atom.distance:
+        return bool(atom.allows(0, 0))
+    if atom.period is None or atom.horizon is None or atom.period + atom.horizon[1] > CELLS:
+        return False
+    own = torch.arange(atom.period + atom.horizon[1])
+    return bool(atom.allows(own, own).all())
 
 
 def _keys_seen(pattern: Pattern, n: int, m: int) -> int:
@@ -145,14 +160,9 @@ def pairs_formula(pattern: Pattern, n: Expr, letters: Mapping[str, Symbol]) -> E
         raise ValueError(f"letters are kept for single values only, got the expression {pattern}")
     if not used:
         return pattern.formula().subs(letter("n"), n)
-    from sympy import Integer
-
     atom = atoms[0]
-    fields = {
-        name: letters[short] if short in letters else Integer(getattr(atom, name))
-        for name, short in atom.letters.items()
-    }
-    return atom.closed_form(n, fields)
+    kept = {name: letters[short] for name, short in atom.letters.items() if short in letters}
+    return atom.closed_form(n, numbers(atom) | kept)
 
 
 def keys_held(pattern: Pattern, n: Number) -> Number:

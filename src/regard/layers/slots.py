@@ -69,7 +69,7 @@ def layout_of(pattern: Pattern, capacity: int) -> Layout:
     totals = [atom.total for atom in pattern.atoms() if atom.total is not None]
     if (kept is None or kept.other) and totals:
         return Layout(0, 0, _table(pattern, min(totals)))
-    if kept is None or (kept.total > capacity and not totals):
+    if kept is None or kept.other or (kept.total > capacity and not totals):
         return Layout(first=capacity, recent=0)
     return Layout(first=kept.first, recent=kept.recent)
 

@@ -1,17 +1,21 @@
 """Who may look at whom: attention patterns as values that draw, count, mask, tile and bound themselves."""
 
 from regard.pattern.anchored import Documents, Global, Prefix, RandomBlocks
-from regard.pattern.base import And, Not, Or, Pattern
+from regard.pattern.base import And, Atom, Not, Or, Pattern
+from regard.pattern.checking import check_pattern
 from regard.pattern.grid import Axial, Neighbourhood
 from regard.pattern.sequence import Causal, Dilated, Full, SparseStrided, Strided
+from regard.pattern.spans import CacheBound, Span
 from regard.pattern.text import parse
 from regard.pattern.tiling import TileMap
 from regard.pattern.windows import Blocks, SparseFixed, Windowed
 
 __all__ = [
     "And",
+    "Atom",
     "Axial",
     "Blocks",
+    "CacheBound",
     "Causal",
     "Dilated",
     "Documents",
@@ -23,10 +27,12 @@ __all__ = [
     "Pattern",
     "Prefix",
     "RandomBlocks",
+    "Span",
     "SparseFixed",
     "SparseStrided",
     "Strided",
     "TileMap",
     "Windowed",
+    "check_pattern",
     "parse",
 ]

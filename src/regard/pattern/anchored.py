@@ -31,6 +31,8 @@ class Global(Atom):
 
     first: int
     letters: ClassVar = {"first": "g"}
+    monotone = True
+    period = 1
 
     def __post_init__(self) -> None:
         check_field("first", self.first, 0)
@@ -81,6 +83,9 @@ class Prefix(Atom):
 
     length: int
     letters: ClassVar = {"length": "p"}
+    sees_itself = True
+    monotone = True
+    period = 1
 
     def __post_init__(self) -> None:
         check_field("length", self.length, 0)
@@ -131,6 +136,9 @@ class Documents(Atom):
 
     lengths: tuple[int, ...]
     ends: Tensor = field(init=False, repr=False, compare=False, hash=False)
+    hashed: int = field(init=False, repr=False, compare=False, hash=False)  # once: there may be many lengths
+    sees_itself = True
+    monotone = True
 
     def __post_init__(self) -> None:
         if not isinstance(self.lengths, tuple | list) or not self.lengths:
@@ -139,11 +147,15 @@ class Documents(Atom):
         for i, length in enumerate(self.lengths):
             check_field(f"lengths[{i}]", length, 1)
         object.__setattr__(self, "ends", torch.tensor(list(accumulate(self.lengths))))
+        object.__setattr__(self, "hashed", hash(self.lengths))
+
+    def __hash__(self) -> int:
+        return self.hashed
 
     @property
     def total(self) -> int | None:
         """The sum of the lengths."""
-        return sum(self.lengths)
+        return int(self.ends[-1])
 
     def numbers(self) -> Tensor:
         """The document of each position, int64 (total,).
@@ -197,6 +209,7 @@ class RandomBlocks(Atom):
     size: int = 64
     per_row: int = 3
     seed: int = 7
+    sees_itself = True
 
     def __post_init__(self) -> None:
         check_field("size", self.size, 1)

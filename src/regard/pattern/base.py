@@ -13,8 +13,8 @@ from torch import Tensor
 from regard.errors import check_int
 
 # These serve the methods below, and import this file back for its types alone: a pattern is their argument.
-from regard.pattern import counting, figure, formulas, picture, svg, tiling
-from regard.pattern.spans import CacheBound, Positions, Span
+from regard.pattern import counting, figure, formulas, looking, picture, svg, tiling
+from regard.pattern.spans import CacheBound, Positions, Span, bound_of_all, bound_of_any
 
 if TYPE_CHECKING:
     import sympy
@@ -119,13 +119,19 @@ class Pattern:
         return figure.figure(self, *self.resolve(n, m))
 
     def __and__(self, that: Pattern) -> Pattern:
-        return And(_flatten(And, self, that)) if isinstance(that, Pattern) else NotImplemented
+        return And((self, that)) if isinstance(that, Pattern) else NotImplemented
 
     def __or__(self, that: Pattern) -> Pattern:
-        return Or(_flatten(Or, self, that)) if isinstance(that, Pattern) else NotImplemented
+        return Or((self, that)) if isinstance(that, Pattern) else NotImplemented
 
     def __invert__(self) -> Pattern:
         return Not(self)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        kind = type(self).__name__
+        raise AttributeError(
+            f"a pattern is frozen: {kind} must be a @dataclass(frozen=True) with field {name!r}"
+        )
 
     def __bool__(self) -> bool:
         raise TypeError(
@@ -138,60 +144,124 @@ def check_field(name: str, value: object, least: int, most: int = MOST) -> None:
     check_int(name, value, least, most)
 
 
+@dataclass(frozen=True)
 class Atom(Pattern):
-    """A single value; subclasses are frozen dataclasses and say what the counters need to know."""
+    """A single value: a frozen dataclass below this one, with `allows`.
+
+    Everything else below is a hook: it may be left out, and is then found out by looking at `allows`, slowly.
+    A hook is believed, so `check_pattern` holds each against `allows`.
+    """
 
     registry: ClassVar[dict[str, type[Atom]]] = {}
     word: ClassVar[str]  # its name in a text
-    distance: ClassVar[bool] = False  # q − k alone decides
-    letters: ClassVar[dict[str, str]] = {}  # the lecture's letter for each field
+    letters: ClassVar[dict[str, str]] = {}  # the lecture's letter for each field, where it has one
+    # Promises: what they say holds for all positions. Left out, nothing is promised.
+    distance: ClassVar[bool] = False  # q − k alone decides, and allows(q − k, 0) says it, negative ones too
+    sees_itself: ClassVar[bool | None] = None  # every query sees its own key; None: find out
+    monotone: ClassVar[bool] = False  # down the rows each of the `spans` moves one way, without a gap
 
     def __init_subclass__(cls, word: str = "") -> None:
-        cls.word = word or cls.__name__.lower()
-        if not cls.__name__.startswith("_"):  # what several values share is no value of its own
-            cls.registry[cls.word] = cls
+        cls.word = word or cls.__dict__.get("word") or cls.__name__.lower()
+        own, *others = [base.__name__ for base in cls.__mro__ if "allows" in base.__dict__]
+        if others and others[0] != "Pattern":
+            # Values are recognised by class, and believed: a subclass may add hooks, not another meaning.
+            raise TypeError(
+                f"{cls.__name__} would have the allows of {own} and the promises of {others[0]}: "
+                "write it below Atom"
+            )
+        if cls.__name__.startswith("_"):  # what several values share is no value of its own
+            return
+        known = cls.registry.get(cls.word)
+        if (
+            known is not None
+            and known.__module__.startswith("regard.")
+            and known.__module__ != cls.__module__
+        ):
+            raise TypeError(
+                f"a pattern is already called {cls.word!r}; rename {cls.__name__}, "
+                f"or say class {cls.__name__}(Atom, word=…)"
+            )
+        cls.registry[cls.word] = cls
+
+    @classmethod
+    def gives(cls, hook: str) -> bool:
+        """Whether the value has a hook of its own, and not the one that looks at `allows`."""
+        return getattr(cls, hook) is not getattr(Atom, hook)
 
     @property
     def total(self) -> int | None:
-        """The length that the value's own geometry fixes, if it does."""
+        """The length that the value's own geometry fixes: no position from there on has a meaning.
+
+        Left out: None, any length.
+        """
         return None
 
     @property
-    def period(self) -> int:
-        """After how many positions the value repeats."""
-        return 1
+    def period(self) -> int | None:
+        """After how many positions the value repeats.
+
+        With period P and horizon (B, F): allows(q + P, k + P) = allows(q, k) for q, k ≥ F, and where q and k
+        are B + P or more apart, the later one may move on by P alone, if it is at least F.
+        Left out: None, and expressions have no formula.
+        """
+        return None
 
     @property
-    def horizon(self) -> tuple[int, int]:
-        """(how far back it treats positions specially, how many first positions it treats specially)."""
-        return 0, 0
+    def horizon(self) -> tuple[int, int] | None:
+        """(how far back, how many first positions) it treats specially; see `period`.
+
+        Left out: None, and expressions have no formula.
+        """
+        return None
 
     def spans(self, q: Tensor, m: int) -> list[Span]:
-        """The keys in [0, m) that the queries at positions q see, as disjoint spans."""
-        raise NotImplementedError
+        """The keys in [0, m) that the queries at positions q see, as disjoint spans; ends may lie outside.
+
+        Left out: the runs of allowed keys, by looking; counting then looks at every pair.
+        """
+        return looking.spans(self, q, m)
 
     def above(self, k: Tensor) -> tuple[Tensor, Tensor] | None:
-        """The queries lo ≤ q < hi among those before k that see k (None: it never looks ahead)."""
+        """The queries lo ≤ q < hi, of those before k, that see k; (k, k) where none ever does.
+
+        Left out: None, not known; formulas of expressions then look at every pair.
+        """
         return None
 
     def tile_groups(self, q0: Tensor, q1: Tensor, m: int, size: int) -> list[list[tiling.TileSpan]]:
-        """The spans of a tile of queries q0 ≤ q < q1; several groups where rows jump inside a tile."""
-        return [tiling.tile_spans(self.spans(q0, m), self.spans(q1 - 1, m))]
+        """The spans of a tile of queries q0 ≤ q < q1; several groups where rows jump inside a tile.
+
+        Left out: those of its first and last row if the value is `monotone`, else every tile is looked at.
+        """
+        if self.monotone and self.gives("spans"):
+            return [tiling.tile_spans(self.spans(q0, m), self.spans(q1 - 1, m))]
+        return [[tiling.TileSpan.unsure(torch.zeros_like(q0), torch.full_like(q0, m))]]
 
     def tile_key(self, q0: Tensor, k0: Tensor, size: int) -> list[Tensor]:
-        """Numbers that decide the content of the tile at (q0, k0): equal numbers, equal content."""
+        """Numbers that decide the content of the tile at (q0, k0): equal numbers, equal content.
+
+        Left out: the place itself, so that no two tiles share a mask.
+        """
         return [q0, k0]
 
     def closed_form(self, n: sympy.Symbol, fields: dict[str, sympy.Expr]) -> sympy.Expr:
-        """`pairs(n)` with the fields given as numbers or symbols."""
-        raise ValueError(f"{self} has no formula in n: its geometry fixes the length")
+        """`pairs(n)` for n ≥ 1, with the fields given as numbers or symbols; ValueError where there is none.
+
+        Left out: no formula.
+        """
+        if self.total is not None:
+            raise ValueError(f"{self} has no formula in n: its geometry fixes the length")
+        raise ValueError(f"{self} has no formula in n: {type(self).__name__} gives no closed_form")
 
     def kept(self) -> CacheBound | None:
-        """What decoding must keep (None: everything)."""
+        """Which keys k ≤ q queries from q on may still see: the latest, the first, and how many others.
+
+        Left out: None, everything.
+        """
         return None
 
     def complement_kept(self) -> CacheBound | None:
-        """The same for the complement."""
+        """The same for the complement. Left out: None, everything."""
         return None
 
     def check(self, n: int, m: int) -> None:
@@ -216,7 +286,7 @@ class Atom(Pattern):
         return self.complement_kept() if negated else self.kept()
 
     def __str__(self) -> str:
-        arguments = ", ".join(str(getattr(self, field.name)) for field in fields(self))  # type: ignore[arg-type]
+        arguments = ", ".join(str(getattr(self, field.name)) for field in fields(self) if field.init)
         return f"{self.word}({arguments})" if arguments else self.word
 
 
@@ -224,6 +294,14 @@ class Atom(Pattern):
 class _Joined(Pattern):
     parts: tuple[Pattern, ...]
     sign: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        kind = type(self).__name__
+        if not isinstance(self.parts, tuple) or not all(isinstance(part, Pattern) for part in self.parts):
+            raise ValueError(f"{kind} takes one tuple of patterns, got parts={self.parts!r}")
+        if len(self.parts) < 2:
+            raise ValueError(f"{kind} joins at least two patterns, got parts={self.parts!r}")
+        object.__setattr__(self, "parts", _flatten(type(self), *self.parts))
 
     @staticmethod
     def join(a: T, b: T) -> T:
@@ -244,7 +322,8 @@ class _Joined(Pattern):
 
     def _kept(self, negated: bool) -> CacheBound | None:
         intersects = isinstance(self, And) != negated  # the complement of a union is an intersection
-        return _all_kept(self.parts, negated) if intersects else _any_kept(self.parts, negated)
+        bounds = [part._kept(negated) for part in self.parts]
+        return bound_of_all(bounds) if intersects else bound_of_any(bounds)
 
     def _joined(self, show: Callable[[Pattern], str]) -> str:
         # An Or inside an And needs brackets; And binds tighter than Or, so the reverse does not.
@@ -318,19 +397,3 @@ class Not(Pattern):
 
 def _flatten(kind: type[_Joined], *parts: Pattern) -> tuple[Pattern, ...]:
     return tuple(inner for part in parts for inner in (part.parts if isinstance(part, kind) else (part,)))
-
-
-def _all_kept(parts: tuple[Pattern, ...], negated: bool) -> CacheBound | None:
-    # An intersection lies inside each part, so the smallest bound holds.
-    known = [kept for part in parts if (kept := part._kept(negated)) is not None]
-    return min(known, key=lambda kept: kept.total, default=None)
-
-
-def _any_kept(parts: tuple[Pattern, ...], negated: bool) -> CacheBound | None:
-    out = CacheBound()
-    for part in parts:
-        kept = part._kept(negated)
-        if kept is None:
-            return None
-        out = out.either(kept)
-    return out

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from regard.pattern import looking
 from regard.pattern.residues import Residues, State, at, prefix
 from regard.pattern.spans import Span, Thinning
 from regard.pattern.sweep import Edges, Numbering
@@ -98,6 +99,8 @@ class RowCounter:
     def rows(self, q: Tensor, end: Tensor | None = None, spans_of: SpansOf | None = None) -> Tensor:
         """How many of the keys [0, end) each query sees; `spans_of` replaces the atoms' own spans."""
         end = torch.full_like(q, self.m) if end is None else end
+        if spans_of is None and not all(atom.gives("spans") for atom in self.atoms):
+            return looking.rows(self.pattern, q, self.m, end)
         total = torch.zeros_like(q)
         thinned: dict[int, list[Stretches]] = {}  # by state: what is left to count
         for start in range(0, len(q), CHUNK):

@@ -8,6 +8,7 @@ further points, and what comes before is written as pieces of its own.
 
 from __future__ import annotations
 
+from dataclasses import fields
 from fractions import Fraction
 from functools import lru_cache
 from math import lcm
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from regard.pattern import looking
 from regard.pattern.counting import RowCounter
 from regard.pattern.residues import prefix
 from regard.pattern.spans import Span
@@ -42,7 +44,7 @@ def formula(pattern: Pattern, symbolic: bool) -> sympy.Expr:
     if symbolic:
         raise ValueError(f"letters are kept for single values only, got the expression {pattern}")
     for atom in atoms:
-        atom.closed_form(n, _numbers(atom))  # raises, and says why, where a part has none
+        atom.closed_form(n, numbers(atom))  # raises, and says why, where a part has none
     return _derived(pattern, n)
 
 
@@ -50,9 +52,10 @@ def _single(atom: Atom, n: sympy.Symbol, symbolic: bool) -> sympy.Expr:
     from sympy import Symbol
 
     if symbolic:
-        return atom.closed_form(n, {name: Symbol(letter) for name, letter in atom.letters.items()})
+        letters = {name: Symbol(letter) for name, letter in atom.letters.items()}
+        return atom.closed_form(n, numbers(atom) | letters)
     whole = Symbol("n", integer=True, positive=True)  # lets sympy drop conditions that always hold
-    out = atom.closed_form(whole, _numbers(atom))
+    out = atom.closed_form(whole, numbers(atom))
     if out.is_Piecewise:
         out = out.func(*((_tidy(piece, whole), when) for piece, when in out.args))
     else:
@@ -69,20 +72,39 @@ def _tidy(piece: sympy.Expr, n: sympy.Symbol) -> sympy.Expr:
     return piece.factor() if Poly(piece, n).degree() == 2 else piece.expand()
 
 
-def _numbers(atom: Atom) -> dict[str, sympy.Integer]:
+def numbers(atom: Atom) -> dict[str, sympy.Expr]:
+    """The fields of a value that are whole numbers, for its closed form."""
     from sympy import Integer
 
-    return {name: Integer(getattr(atom, name)) for name in atom.letters}
+    values = {field.name: getattr(atom, field.name) for field in fields(atom)}
+    return {name: Integer(value) for name, value in values.items() if isinstance(value, int)}
+
+
+def settling(pattern: Pattern) -> tuple[int, int, int]:
+    """(period, how far back, how many first positions) of an expression; ValueError where one is silent."""
+    periods, horizons = [], []
+    for atom in pattern.atoms():
+        if atom.period is None or atom.horizon is None:
+            from sympy import Symbol
+
+            atom.closed_form(Symbol("n"), numbers(atom))  # a better reason, where it has none at all
+            raise ValueError(f"{pattern} has no formula in n: {atom} does not give its period and horizon")
+        periods.append(atom.period)
+        horizons.append(atom.horizon)
+    return lcm(*periods), max(back for back, _ in horizons), max(first for _, first in horizons)
 
 
 def totals(pattern: Pattern, stop: int) -> list[int]:
     """pairs(0), pairs(1), …, pairs(stop − 1), all at once."""
     position = torch.arange(stop - 1)
+    if not all(atom.gives("spans") and atom.above(position) is not None for atom in pattern.atoms()):
+        return looking.totals(pattern, stop)
     below = RowCounter(pattern, stop).rows(position, end=position + 1)
 
     def earlier(atom: Atom, key: Tensor) -> list[Span]:
         queries = atom.above(key)
-        return [] if queries is None else [Span(*queries)]
+        assert queries is not None
+        return [Span(*queries)]
 
     above = RowCounter(pattern, stop).rows(position, end=position, spans_of=earlier)
     return prefix(below + above).tolist()
@@ -92,9 +114,7 @@ def totals(pattern: Pattern, stop: int) -> list[int]:
 def _derived(pattern: Pattern, n: sympy.Symbol) -> sympy.Expr:
     from sympy import Piecewise
 
-    atoms = pattern.atoms()
-    period = lcm(*(atom.period for atom in atoms))
-    back, first = (max(atom.horizon[i] for atom in atoms) for i in range(2))
+    period, back, first = settling(pattern)
     if period > MOST_PERIOD:
         raise ValueError(f"{pattern} repeats after {period:,} positions; formulas stop at {MOST_PERIOD:,}")
     if back + first > MOST_THRESHOLD:
@@ -103,14 +123,16 @@ def _derived(pattern: Pattern, n: sympy.Symbol) -> sympy.Expr:
         )
     settled = back + first + period
     values = totals(pattern, settled + 6 * period + 1)
-    period = next(p for p in range(1, period + 1) if period % p == 0 and _repeats(values, settled, p))
+    shorter = (p for p in range(1, period + 1) if period % p == 0 and _repeats(values, settled, p))
+    period = next(shorter, period)
     classes = [_through(values, range(settled + r, len(values), period)) for r in range(period)]
     classes = [classes[(r - settled) % period] for r in range(period)]  # by n mod period
 
     def holds(at: int) -> bool:
         return _value(classes[at % period], at) == values[at]
 
-    assert all(holds(at) for at in range(settled, len(values))), pattern
+    if not all(holds(at) for at in range(settled, len(values))):
+        raise ValueError(f"{pattern} does not repeat as period and horizon promise: see check_pattern")
     start = settled
     while start > 1 and holds(start - 1):
         start -= 1

@@ -16,6 +16,7 @@ from regard.pattern.tiling import TileSpan
 class _Grid(Atom):
     rows: int
     cols: int
+    sees_itself = True
 
     def __post_init__(self) -> None:
         check_field("rows", self.rows, 1)

@@ -15,6 +15,11 @@ if TYPE_CHECKING:
     import sympy
 
 
+def nobody(k: Tensor) -> tuple[Tensor, Tensor]:
+    """No queries before k: what a value that never looks ahead answers."""
+    return k, k
+
+
 def triangle(n: sympy.Expr) -> sympy.Expr:
     """1 + 2 + … + n."""
     return n * (n + 1) / 2
@@ -31,6 +36,10 @@ class Full(Atom):
 
     distance = True
     any_shape = True
+    sees_itself = True
+    monotone = True
+    period = 1
+    horizon = (0, 0)
 
     def allows(self, q: Positions, k: Positions) -> Positions:
         """Always."""
@@ -69,6 +78,10 @@ class Causal(Atom):
     """
 
     distance = True
+    sees_itself = True
+    monotone = True
+    period = 1
+    horizon = (0, 0)
 
     def allows(self, q: Positions, k: Positions) -> Positions:
         """k ≤ q."""
@@ -77,6 +90,10 @@ class Causal(Atom):
     def spans(self, q: Tensor, m: int) -> list[Span]:
         """[0, q]."""
         return [Span(torch.zeros_like(q), q + 1)]
+
+    def above(self, k: Tensor) -> tuple[Tensor, Tensor] | None:
+        """It never looks ahead."""
+        return nobody(k)
 
     def tile_key(self, q0: Tensor, k0: Tensor, size: int) -> list[Tensor]:
         """The distance; far tiles are all alike."""
@@ -105,6 +122,9 @@ class Strided(Atom):
     back: int
     distance = True
     letters: ClassVar = {"back": "t"}
+    sees_itself = True
+    monotone = True
+    period = 1
 
     def __post_init__(self) -> None:
         check_field("back", self.back, 0)
@@ -121,6 +141,10 @@ class Strided(Atom):
     def spans(self, q: Tensor, m: int) -> list[Span]:
         """[q − back, q]."""
         return [Span(q - self.back, q + 1)]
+
+    def above(self, k: Tensor) -> tuple[Tensor, Tensor] | None:
+        """It never looks ahead."""
+        return nobody(k)
 
     def tile_key(self, q0: Tensor, k0: Tensor, size: int) -> list[Tensor]:
         """The distance; far tiles are all alike."""
@@ -155,6 +179,8 @@ class Dilated(Atom):
     step: int
     distance = True
     letters: ClassVar = {"back": "t", "step": "s"}
+    sees_itself = True
+    monotone = True
 
     def __post_init__(self) -> None:
         check_field("back", self.back, 0)
@@ -177,6 +203,10 @@ class Dilated(Atom):
     def spans(self, q: Tensor, m: int) -> list[Span]:
         """[q − back·step, q] in steps."""
         return [Span(q - self.back * self.step, q + 1, step=self.step)]
+
+    def above(self, k: Tensor) -> tuple[Tensor, Tensor] | None:
+        """It never looks ahead."""
+        return nobody(k)
 
     def tile_key(self, q0: Tensor, k0: Tensor, size: int) -> list[Tensor]:
         """The distance; far tiles are all alike."""
@@ -214,6 +244,8 @@ class SparseStrided(Atom):
     stride: int
     distance = True
     letters: ClassVar = {"stride": "l"}
+    sees_itself = True
+    monotone = True
 
     def __post_init__(self) -> None:
         check_field("stride", self.stride, 1)
@@ -236,6 +268,10 @@ class SparseStrided(Atom):
         """The latest ones whole, those before in steps."""
         recent = q - self.stride
         return [Span(recent, q + 1), Span(torch.zeros_like(q), recent, step=self.stride)]
+
+    def above(self, k: Tensor) -> tuple[Tensor, Tensor] | None:
+        """It never looks ahead."""
+        return nobody(k)
 
     def tile_key(self, q0: Tensor, k0: Tensor, size: int) -> list[Tensor]:
         """The distance, beyond the band only its residue."""

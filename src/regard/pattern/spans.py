@@ -1,5 +1,6 @@
 """What one value tells the counters about itself: key spans per row, and what decoding must keep."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -63,3 +64,19 @@ class CacheBound:
     def either(self, that: "CacheBound") -> "CacheBound":
         """Enough for both: the latest r contain the latest r' <= r, so those do not add up."""
         return CacheBound(max(self.recent, that.recent), max(self.first, that.first), self.other + that.other)
+
+
+def bound_of_all(bounds: Iterable[CacheBound | None]) -> CacheBound | None:
+    """Of an intersection: it lies inside each part, so the smallest bound holds."""
+    known = [bound for bound in bounds if bound is not None]
+    return min(known, key=lambda bound: bound.total, default=None)
+
+
+def bound_of_any(bounds: Iterable[CacheBound | None]) -> CacheBound | None:
+    """Of a union: enough for every part."""
+    out = CacheBound()
+    for bound in bounds:
+        if bound is None:
+            return None
+        out = out.either(bound)
+    return out

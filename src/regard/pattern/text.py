@@ -7,9 +7,10 @@ from dataclasses import fields
 from typing import NoReturn
 
 from regard.errors import did_you_mean
-from regard.pattern.base import Atom, Pattern
+from regard.pattern.base import And, Atom, Or, Pattern
 
-LONGEST = 10_000
+LONGEST = 10_000  # characters, lists of numbers aside
+LONGEST_LISTS = 1_000_000  # characters with them: thousands of documents fit
 DEEPEST = 100
 DIGITS = 20
 
@@ -20,6 +21,8 @@ WORDS = {"autoregressive": "causal", "sliding": "strided"}
 ELSEWHERE = {"linear": "linear attention is no pattern: a model says mixer=LinearAttention()"}
 
 TOKEN = re.compile(r"\s*(?:(?P<name>[A-Za-z_]\w*)|(?P<number>-?\d+)|(?P<sign>[&|~(),=])|(?P<end>$))")
+
+LIST = re.compile(r"\(\s*\d[\d\s,]*\)")
 
 
 def parse(text: str) -> Pattern:
@@ -32,8 +35,14 @@ def parse(text: str) -> Pattern:
     """
     if not isinstance(text, str):
         raise ValueError(f"a pattern's text must be a string, got {type(text).__name__}")
-    if len(text) > LONGEST:
-        raise ValueError(f"a pattern's text must have at most {LONGEST:,} characters, got {len(text):,}")
+    if len(text) > LONGEST_LISTS:
+        raise ValueError(
+            f"a pattern's text must have at most {LONGEST_LISTS:,} characters, got {len(text):,}"
+        )
+    outside = len(text) if len(text) <= LONGEST else len(LIST.sub("", text))
+    if outside > LONGEST:
+        aside = "" if outside == len(text) else " outside lists of numbers"
+        raise ValueError(f"a pattern's text must have at most {LONGEST:,} characters, got {outside:,}{aside}")
     return _PatternParser(text).pattern()
 
 
@@ -73,16 +82,16 @@ class _PatternParser:
         self._fail(f"expected {sign!r}" if sign == "=" else "expected ')': a bracket is not closed")
 
     def _or(self) -> Pattern:
-        out = self._and()
+        parts = [self._and()]
         while self._take("|"):
-            out = out | self._and()
-        return out
+            parts.append(self._and())
+        return Or(tuple(parts)) if len(parts) > 1 else parts[0]
 
     def _and(self) -> Pattern:
-        out = self._not()
+        parts = [self._not()]
         while self._take("&"):
-            out = out & self._not()
-        return out
+            parts.append(self._not())
+        return And(tuple(parts)) if len(parts) > 1 else parts[0]
 
     def _not(self) -> Pattern:
         self.depth += 1
@@ -108,12 +117,12 @@ class _PatternParser:
         if known is None:
             self._fail(f"no pattern is called {self.value!r}{did_you_mean(word, [*Atom.registry, *WORDS])}")
         self._next()
-        arguments = self._arguments([field.name for field in fields(known) if field.init])  # type: ignore[arg-type]
+        arguments = self._arguments([field.name for field in fields(known) if field.init])
         try:
             return known(**arguments)
         except (TypeError, ValueError) as error:
             self.start = start
-            wanted = ", ".join(field.name for field in fields(known) if field.init)  # type: ignore[arg-type]
+            wanted = ", ".join(field.name for field in fields(known) if field.init)
             missing = isinstance(error, TypeError)
             self._fail(f"{word} needs ({wanted})" if missing else str(error))
 

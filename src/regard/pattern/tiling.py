@@ -121,7 +121,7 @@ def tile_spans(first: list[Span], last: list[Span]) -> list[TileSpan]:
 
 def tiles(pattern: Pattern, n: int, m: int, size: int) -> TileMap:
     """The tile map of the last n of m queries with m keys."""
-    states = _by_distance(pattern, n, m, size) if pattern.by_distance else _by_sweep(pattern, n, m, size)
+    states = _by_distance(pattern, n, m, size) if pattern.by_distance else by_sweep(pattern, n, m, size)
     rows, columns, kinds = (torch.cat(part) if part else torch.zeros(0, dtype=torch.int32) for part in states)
     count = -(-n // size)
     out = []
@@ -171,12 +171,14 @@ def _by_distance(pattern: Pattern, n: int, m: int, size: int) -> States:
     return out
 
 
-def _by_sweep(pattern: Pattern, n: int, m: int, size: int) -> States:
+def by_sweep(pattern: Pattern, n: int, m: int, size: int) -> States:
     """Cut each row of tiles where a span begins or ends; look inside only where logic does not decide."""
     atoms, key_tiles = pattern.atoms(), -(-m // size)
     sweep = _TileSweep(pattern, atoms)
     out: States = ([], [], [])
     start, chunk, count = 0, CHUNK, -(-n // size)
+    if not all(atom.monotone or atom.gives("tile_groups") for atom in atoms):
+        chunk = max(1, min(chunk, SPARSE // key_tiles))  # every tile is to be looked at
     while start < count:
         row = torch.arange(start, min(start + chunk, count))
         start += chunk
@@ -302,4 +304,6 @@ def cells(pattern: Pattern, q0: Tensor, k0: Tensor, m: int, size: int) -> tuple[
     cell = torch.arange(size)
     q, k = (q0[:, None] + cell)[:, :, None], (k0[:, None] + cell)[:, None, :]
     exists = (q < m) & (k < m)
-    return pattern.allows(q, k).expand(exists.shape), exists
+    # A value may look its positions up: it is never asked about one that does not exist.
+    seen = pattern.allows(q.clamp(max=m - 1), k.clamp(max=m - 1))
+    return seen.expand(exists.shape), exists

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from regard.pattern.base import Atom, check_field
-from regard.pattern.sequence import triangle
+from regard.pattern.sequence import nobody, triangle
 from regard.pattern.spans import CacheBound, Positions, Span
 
 if TYPE_CHECKING:
@@ -32,6 +32,9 @@ class Windowed(Atom):
 
     size: int
     letters: ClassVar = {"size": "w"}
+    sees_itself = True
+    monotone = True
+    horizon = (0, 0)
 
     def __post_init__(self) -> None:
         check_field("size", self.size, 1)
@@ -48,6 +51,10 @@ class Windowed(Atom):
     def spans(self, q: Tensor, m: int) -> list[Span]:
         """From the window's start to q."""
         return [Span(q - q % self.size, q + 1)]
+
+    def above(self, k: Tensor) -> tuple[Tensor, Tensor] | None:
+        """It never looks ahead."""
+        return nobody(k)
 
     def tile_key(self, q0: Tensor, k0: Tensor, size: int) -> list[Tensor]:
         """Where both stand in their windows, and how many windows lie between."""
@@ -82,6 +89,9 @@ class Blocks(Atom):
 
     size: int
     letters: ClassVar = {"size": "b"}
+    sees_itself = True
+    monotone = True
+    horizon = (0, 0)
 
     def __post_init__(self) -> None:
         check_field("size", self.size, 1)
@@ -140,6 +150,9 @@ class SparseFixed(Atom):
     stride: int
     summary: int
     letters: ClassVar = {"stride": "l", "summary": "c"}
+    sees_itself = True
+    monotone = True
+    horizon = (0, 0)
 
     def __post_init__(self) -> None:
         check_field("stride", self.stride, 1)
@@ -164,6 +177,10 @@ class SparseFixed(Atom):
         start = q - q % self.stride
         tails = Span(torch.zeros_like(q), start, tail=(self.stride, self.stride - self.summary))
         return [Span(start, q + 1), tails]
+
+    def above(self, k: Tensor) -> tuple[Tensor, Tensor] | None:
+        """It never looks ahead."""
+        return nobody(k)
 
     def tile_key(self, q0: Tensor, k0: Tensor, size: int) -> list[Tensor]:
         """Where both stand in their blocks, and how many blocks lie between."""

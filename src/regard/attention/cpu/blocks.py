@@ -260,12 +260,13 @@ def _heads(block: Tensor, like: Tensor) -> Tensor:
 def masks(problem: Problem, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor | None]:
     """(additive mask, rows seen) of query positions q (n, tile) and key positions k (n, wide·tile).
 
-    Positions outside the problem (negative keys, queries past the end) see nothing.
+    Positions outside the problem (before it, or past its end) see nothing.
     """
     B, H, G, N, M = problem.form.sizes[:5]
     q, k = q[:, :, None], k[:, None, :]
-    inside = (k >= 0) & (q < M)
-    allowed = (problem.pattern.allows(q, k) & inside)[None]  # 1 n tile keys
+    inside = (k >= 0) & (k < M) & (q < M)
+    # A pattern may look positions up, so it is asked about those inside only.
+    allowed = (problem.pattern.allows(q.clamp(max=M - 1), k.clamp(0, M - 1)) & inside)[None]  # 1 n tile keys
     if problem.segments is not None:
         # Positions outside read as padding.
         of_q, of_k = (pad(x, (1, 1), value=-1) for x in problem.segments)

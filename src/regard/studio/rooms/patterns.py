@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from math import isqrt, lcm
+from math import isqrt
 
 from regard.errors import need
 from regard.paper.formulas import PlainFormula, write
 from regard.paper.quantities import fine_percent
 from regard.pattern import Pattern, parse
+from regard.pattern.formulas import settling
 from regard.pattern.svg import inside, svg
 from regard.studio import limits, show
 from regard.studio.controls import Control, safe, slider
@@ -94,12 +95,11 @@ def formula(pattern: Pattern, n: int) -> str:
     """The closed form, in numbers and, for a single value, in letters."""
     pattern.resolve(n)
     single = pattern.atoms() == [pattern]
-    period = lcm(*(atom.period for atom in pattern.atoms()))
-    settles = sum(max(atom.horizon[i] for atom in pattern.atoms()) for i in range(2))
-    if not single and (period > limits.PERIOD or settles > 4096):
-        why = f"it repeats after {period:,} and settles after {settles:,} positions; formula() takes the time"
-        return show.numbers([("formula", f"not worked out here: {why}")])
     try:
+        period, back, first = (1, 0, 0) if single else settling(pattern)
+        if period > limits.PERIOD or back + first > 4096:
+            why = f"it repeats after {period:,} and settles after {back + first:,} positions"
+            return show.numbers([("formula", f"not worked out here: {why}; formula() takes the time")])
         found = [("formula", write(pattern.formula()))]
         if single and (letters := write(pattern.formula(symbolic=True))) != found[0][1]:
             found.append(("in letters", letters))
