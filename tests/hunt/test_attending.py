@@ -5,7 +5,7 @@ import torch
 
 from regard.attention import engine, reference
 from regard.attention.problem import Attended
-from regard.pattern import Strided
+from regard.pattern import Causal, Strided
 from tests.hunt import attending
 from tests.hunt.found import Found
 
@@ -32,7 +32,7 @@ def test_a_wrong_pattern_is_found(method, monkeypatch):
     wrong = {
         "pairs": lambda self, n, m: 1,
         "row_pairs": lambda self, n, m: torch.ones(n, dtype=torch.long),
-        "tiles": lambda self, n, m, size: Strided(back=0).tiles(n, m, size),
+        "tiles": lambda self, n, m, size: Causal().tiles(n, m, size),
         "dense": lambda self, n, m: torch.eye(m, dtype=torch.bool)[m - n :],
         "keys_kept": lambda self: 1,
     }
