@@ -30,6 +30,7 @@ class Global(Atom):
     """
 
     first: int
+    repeats = True
     letters: ClassVar = {"first": "g"}
 
     def __post_init__(self) -> None:
@@ -80,6 +81,7 @@ class Prefix(Atom):
     """
 
     length: int
+    repeats = True
     letters: ClassVar = {"length": "p"}
 
     def __post_init__(self) -> None:
@@ -145,6 +147,11 @@ class Documents(Atom):
         """The sum of the lengths."""
         return sum(self.lengths)
 
+    @property
+    def turns(self) -> list[tuple[int, int]] | None:
+        """Where documents begin."""
+        return [(end, 0) for end in self.ends.tolist()]
+
     def numbers(self) -> Tensor:
         """The document of each position, int64 (total,).
 
@@ -202,6 +209,11 @@ class RandomBlocks(Atom):
         check_field("size", self.size, 1)
         check_field("per_row", self.per_row, 0, MOST_PER_ROW)
         check_field("seed", self.seed, 0, _WORD - 1)
+
+    @property
+    def turns(self) -> list[tuple[int, int]] | None:
+        """Where blocks begin."""
+        return [(0, self.size)]
 
     def _pick(self, row: Positions, stratum: int) -> tuple[Positions, Positions]:
         """(the block drawn from a stratum of the earlier blocks, whether the stratum has any)."""

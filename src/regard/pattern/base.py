@@ -144,6 +144,7 @@ class Atom(Pattern):
     registry: ClassVar[dict[str, type[Atom]]] = {}
     word: ClassVar[str]  # its name in a text
     distance: ClassVar[bool] = False  # q − k alone decides
+    repeats: ClassVar[bool] = False  # period and horizon say all: see the proof in `repeating.py`
     letters: ClassVar[dict[str, str]] = {}  # the lecture's letter for each field
 
     def __init_subclass__(cls, word: str = "") -> None:
@@ -165,6 +166,11 @@ class Atom(Pattern):
     def horizon(self) -> tuple[int, int]:
         """(how far back it treats positions specially, how many first positions it treats specially)."""
         return 0, 0
+
+    @property
+    def turns(self) -> list[tuple[int, int]] | None:
+        """Queries at which the end of a span jumps or turns: (place, period or 0); None: `repeats` says it."""
+        return None
 
     def spans(self, q: Tensor, m: int) -> list[Span]:
         """The keys in [0, m) that the queries at positions q see, as disjoint spans."""

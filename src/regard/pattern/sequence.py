@@ -30,6 +30,7 @@ class Full(Atom):
     """
 
     distance = True
+    repeats = True
     any_shape = True
 
     def allows(self, q: Positions, k: Positions) -> Positions:
@@ -69,6 +70,7 @@ class Causal(Atom):
     """
 
     distance = True
+    repeats = True
 
     def allows(self, q: Positions, k: Positions) -> Positions:
         """k ≤ q."""
@@ -104,6 +106,7 @@ class Strided(Atom):
 
     back: int
     distance = True
+    repeats = True
     letters: ClassVar = {"back": "t"}
 
     def __post_init__(self) -> None:
@@ -154,6 +157,7 @@ class Dilated(Atom):
     back: int
     step: int
     distance = True
+    repeats = True
     letters: ClassVar = {"back": "t", "step": "s"}
 
     def __post_init__(self) -> None:
@@ -163,11 +167,6 @@ class Dilated(Atom):
     def allows(self, q: Positions, k: Positions) -> Positions:
         """q − k one of 0, step, …, back·step."""
         return (k <= q) & (q - k <= self.back * self.step) & ((q - k) % self.step == 0)
-
-    @property
-    def period(self) -> int:
-        """The step; without earlier positions there is no period."""
-        return self.step if self.back else 1
 
     @property
     def horizon(self) -> tuple[int, int]:
@@ -213,6 +212,7 @@ class SparseStrided(Atom):
 
     stride: int
     distance = True
+    repeats = True
     letters: ClassVar = {"stride": "l"}
 
     def __post_init__(self) -> None:

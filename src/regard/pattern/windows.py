@@ -31,6 +31,7 @@ class Windowed(Atom):
     """
 
     size: int
+    repeats = True
     letters: ClassVar = {"size": "w"}
 
     def __post_init__(self) -> None:
@@ -81,6 +82,7 @@ class Blocks(Atom):
     """
 
     size: int
+    repeats = True
     letters: ClassVar = {"size": "b"}
 
     def __post_init__(self) -> None:
@@ -139,6 +141,7 @@ class SparseFixed(Atom):
 
     stride: int
     summary: int
+    repeats = True
     letters: ClassVar = {"stride": "l", "summary": "c"}
 
     def __post_init__(self) -> None:

@@ -1,0 +1,34 @@
+"""How much a count may cost: steps are counted, not seconds, so that every machine refuses the same."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MOST_STEPS = 1_500_000_000  # small operations on one number each: about a second on one core
+MOST_TABLE = 1 << 22  # numbers held at a time, where steps are counted
+
+
+class TooMuch(Exception):
+    """A count that would take longer than it may; the caller says why in its own words."""
+
+
+@dataclass
+class Work:
+    """The steps that are left (None: as many as it takes), and how many numbers may be held at a time."""
+
+    left: int | None = None
+    table: int = 1 << 28
+
+    @classmethod
+    def quick(cls) -> Work:
+        """What a count may take that somebody waits for."""
+        return cls(MOST_STEPS, MOST_TABLE)
+
+    def spend(self, steps: int, held: int = 0) -> None:
+        """Take so many steps, or raise before they are taken."""
+        if held > self.table:
+            raise TooMuch
+        if self.left is not None:
+            self.left -= steps
+            if self.left < 0:
+                raise TooMuch
