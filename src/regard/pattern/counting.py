@@ -7,7 +7,7 @@ count is its length or a difference of two prefix sums.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from regard.pattern import distances, repeating
-from regard.pattern.repeating import Rhythm
+from regard.pattern.repeating import Rhythm, Rows
 from regard.pattern.residues import Residues, State, at, prefix
 from regard.pattern.spans import Span
 from regard.pattern.states import States
@@ -31,6 +31,10 @@ if TYPE_CHECKING:
 CHUNK = 1 << 15
 BATCH = 1 << 20  # rows for which counts and what is left to count are held
 CLOSED = 1 << 12  # positions from which a pattern that repeats is counted by that
+PROBE = 1 << 10  # rows from which the work for many is foreseen
+LONGEST = 1 << 42  # positions of which a batch of rows adds up inside 64 bits
+MANY = 1 << 12  # rows that may be worth putting together to stretches
+PER_EDGE = 5  # steps of work for each end of a span in a row
 PER_LOOK = 12  # steps of work for each value at a cell that is looked at
 MOST_LISTED = 1 << 27  # rows whose counts are held at a time: a gigabyte
 
@@ -39,14 +43,17 @@ SpansOf = Callable[["Atom", Tensor], list[Span]]
 
 def pairs(pattern: Pattern, n: int, m: int) -> int:
     """The number of allowed pairs of the last n of m queries with m keys."""
+    if n == 0 or m == 0:
+        return 0
     beat = repeating.rhythm(pattern)
-    short = m if beat is None or m <= CLOSED else beat.shorter(m)
-    ways = [_by_rows, _by_stretches] if min(n, short) <= CLOSED else [_by_stretches, _by_rows]
+    rows = n if beat is None else min(n, beat.rows)
+    ways = [_by_rows, _by_stretches] if rows <= MANY else [_by_stretches, _by_rows]
     if pattern.by_distance:
         ways = [_by_distance, *([_by_closed_distance] if beat is not None else [])][::-1]
+    work = Work.quick()  # for all of them together
     for way in ways:
         try:
-            return way(pattern, beat, n, m)
+            return way(pattern, beat, n, m, work)
         except TooMuch:
             pass
     raise ValueError(f"{pattern} at {n=}, {m=} takes too long to count: {_why(pattern, beat, n, m)}")
@@ -80,38 +87,51 @@ def _why(pattern: Pattern, beat: Rhythm | None, n: int, m: int) -> str:
     )
 
 
-def _by_closed_distance(pattern: Pattern, beat: Rhythm | None, n: int, m: int) -> int:
+def _by_closed_distance(pattern: Pattern, beat: Rhythm | None, n: int, m: int, work: Work) -> int:
+    if max(n, m) > LONGEST:
+        raise TooMuch
     return distances.pairs(pattern, n, m)
 
 
-def _by_distance(pattern: Pattern, beat: Rhythm | None, n: int, m: int) -> int:
-    Work.quick().spend(PER_LOOK * len(pattern.atoms()) * (n + m))
+def _by_distance(pattern: Pattern, beat: Rhythm | None, n: int, m: int, work: Work) -> int:
+    work.spend(PER_LOOK * len(pattern.atoms()) * (n + m))
     return sum(_pairs_at(pattern, d, n, m) for d in _ranges(1 - n, m, CHUNK))
 
 
-def _by_rows(pattern: Pattern, beat: Rhythm | None, n: int, m: int) -> int:
-    def counting(keys: int) -> Callable[[int, int], int]:
-        counter = RowCounter(pattern, keys, Work.quick())
-        return lambda start, stop: sum(int(counter.rows(q).sum()) for q in _ranges(start, stop, BATCH))
-
-    return _sum(pattern, beat, n, m, counting)
+def _by_rows(pattern: Pattern, beat: Rhythm | None, n: int, m: int, work: Work) -> int:
+    return _sum(pattern, beat, n, m, lambda keys: RowCounter(pattern, keys, work).totals)
 
 
-def _by_stretches(pattern: Pattern, beat: Rhythm | None, n: int, m: int) -> int:
-    return _sum(pattern, beat, n, m, lambda keys: StretchCounter(pattern, keys, Work.quick()).total)
+def _by_stretches(pattern: Pattern, beat: Rhythm | None, n: int, m: int, work: Work) -> int:
+    return _sum(pattern, beat, n, m, lambda keys: StretchCounter(pattern, keys, work).totals)
 
 
 def _sum(
-    pattern: Pattern,
-    beat: Rhythm | None,
-    n: int,
-    m: int,
-    counting: Callable[[int], Callable[[int, int], int]],
+    pattern: Pattern, beat: Rhythm | None, n: int, m: int, counting: Callable[[int], repeating.Count]
 ) -> int:
     """The sum of all rows, by few of them where the pattern repeats; `counting(keys)` sums rows over keys."""
-    if beat is None or m <= CLOSED or beat.shorter(m) == m:
-        return counting(m)(m - n, m)
+    if beat is None or n <= max(CLOSED, beat.rows) or beat.shorter(m) == m:
+        if m > LONGEST:
+            raise TooMuch
+        return sum(counting(m)([(m - n, m)]))
     return repeating.pairs(pattern, beat, n, m, counting(beat.shorter(m)))
+
+
+def _batches(ranges: list[Rows], size: int) -> Iterator[list[tuple[int, Rows]]]:
+    """The ranges, numbered, cut and put together to batches of at most `size` rows."""
+    batch: list[tuple[int, Rows]] = []
+    room = size
+    for i, (start, stop) in enumerate(ranges):
+        while start < stop:
+            end = min(stop, start + room)
+            batch.append((i, (start, end)))
+            room -= end - start
+            start = end
+            if room == 0:
+                yield batch
+                batch, room = [], size
+    if batch:
+        yield batch
 
 
 def _ranges(start: int, stop: int, size: int) -> Iterable[Tensor]:
@@ -148,6 +168,28 @@ class RowCounter:
         self.residues = Residues(m, self.work)
         self.narrow = torch.int32 if m < 1 << 30 else torch.int64  # where sums of two positions fit
 
+    def totals(self, ranges: list[Rows]) -> list[int]:
+        """How many keys the rows start ≤ q < stop of each range see, all together."""
+        rows = sum(stop - start for start, stop in ranges)
+        self._foresee(ranges[-1][0], rows)
+        left, done, totals = self.work.left, 0, [0] * len(ranges)
+        for batch in _batches(ranges, BATCH):
+            found = self.rows(torch.cat([torch.arange(*part) for _, part in batch]))
+            for (i, _), part in zip(batch, found.split([b - a for _, (a, b) in batch]), strict=True):
+                totals[i] += int(part.sum())
+            if done == 0:
+                self.work.foresee_rest(left, len(found), rows)
+            done += len(found)
+        return totals
+
+    def _foresee(self, start: int, rows: int) -> None:
+        """Refuse at once what is far too much, by a look at a few rows."""
+        probe = self._edges(torch.arange(start, min(start + PROBE, self.m)))
+        ends = PER_EDGE * probe.size
+        if not self.known.thinned:
+            probe.merge_rows()
+        self.work.foresee((ends + probe.cost) * (rows // PROBE))
+
     def rows(self, q: Tensor, end: Tensor | None = None, spans_of: SpansOf | None = None) -> Tensor:
         """How many of the keys [0, end) each query sees; `spans_of` replaces the atoms' own spans."""
         end = torch.full_like(q, self.m) if end is None else end
@@ -155,20 +197,25 @@ class RowCounter:
         thinned: dict[int, list[Stretches]] = {}  # by state: what is left to count
         for start in range(0, len(q), CHUNK):
             part = slice(start, start + CHUNK)
-            edges = Edges(torch.zeros_like(q[part]), end[part])
-            for atom in self.known.atoms:
-                for span in atom.spans(q[part], self.m) if spans_of is None else spans_of(atom, q[part]):
-                    edges.add(span.lo, span.hi, self.known.bit(atom, span))
-            self.work.spend(edges.cost)
+            edges = self._edges(q[part], end[part], spans_of)
             total[part] = self._whole_segments(edges, start, thinned)
         for state, stretches in thinned.items():
             self._add_thinned(total, q, self.known.states[state], stretches)
         return total
 
+    def _edges(self, q: Tensor, end: Tensor | None = None, spans_of: SpansOf | None = None) -> Edges:
+        edges = Edges(torch.zeros_like(q), torch.full_like(q, self.m) if end is None else end)
+        for atom in self.known.atoms:
+            for span in atom.spans(q, self.m) if spans_of is None else spans_of(atom, q):
+                edges.add(span.lo, span.hi, self.known.bit(atom, span))
+        return edges
+
     def _whole_segments(self, edges: Edges, start: int, thinned: dict[int, list[Stretches]]) -> Tensor:
         """The keys of segments that count whole, per row; the segments of open states go to `thinned`."""
+        self.work.spend(PER_EDGE * edges.size)
         # Rows with equal spans count alike, unless residues of q tell them apart.
         alike = None if self.known.thinned else edges.merge_rows()
+        self.work.spend(edges.cost)
         found = torch.zeros_like(edges.end)
         for lo, hi, state in edges.segments(self.known.codes):
             self.known.learn()

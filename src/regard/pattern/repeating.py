@@ -67,25 +67,25 @@ def rhythm(pattern: Pattern) -> Rhythm | None:
     return Rhythm(lcm(*periods), max(periods), back, first)
 
 
-class RowTotals:
-    """Sums of rows between given cuts, each stretch of rows counted once and only where asked for."""
+Rows = tuple[int, int]  # start ≤ q < stop
+Count = Callable[[list[Rows]], list[int]]  # how many keys the rows of each range see, all together
 
-    def __init__(self, count: Callable[[int, int], int], cuts: Iterable[int]) -> None:
-        self.count, self.cuts = count, sorted(set(cuts))
-        self.known: dict[int, int] = {}
+
+class RowTotals:
+    """Sums of rows between given cuts; each range of rows is counted once."""
+
+    def __init__(self, count: Count, cuts: Iterable[int], without: Rows) -> None:
+        self.cuts = sorted(set(cuts))
+        gaps = [gap for gap in pairwise(self.cuts) if not without[0] <= gap[0] < without[1]]
+        self.known = dict(zip(gaps, count(gaps), strict=True))
 
     def between(self, start: int, stop: int) -> int:
         """The sum of the rows start ≤ q < stop."""
-        total = 0
-        for low, high in pairwise(cut for cut in self.cuts if start <= cut <= stop):
-            if low not in self.known:
-                self.known[low] = self.count(low, high)
-            total += self.known[low]
-        return total
+        return sum(self.known[gap] for gap in pairwise(cut for cut in self.cuts if start <= cut <= stop))
 
 
-def pairs(pattern: Pattern, beat: Rhythm, n: int, m: int, count: Callable[[int, int], int]) -> int:
-    """The pairs of the last n of m queries with m keys; `count` sums R(q, M) over a range of rows."""
+def pairs(pattern: Pattern, beat: Rhythm, n: int, m: int, count: Count) -> int:
+    """The pairs of the last n of m queries with m keys; `count` sums R(q, M) over ranges of rows."""
     period, start, short, since = beat.period, beat.start, beat.shorter(m), m - n
     end = m - beat.window  # of the body
     left_out = m - short
@@ -93,7 +93,8 @@ def pairs(pattern: Pattern, beat: Rhythm, n: int, m: int, count: Callable[[int, 
     body, tail = max(since, start), max(since, end)
     rests = {(q - start) % period for q in (body, end, tail - left_out, short)}
     cuts = {start + rest + turn for rest in (0, *rests) for turn in (0, period)} | {start + 2 * period}
-    rows = RowTotals(count, cuts | {min(since, start), tail - left_out, short})
+    twice = start + 2 * period
+    rows = RowTotals(count, cuts | {min(since, start), tail - left_out, short}, (twice, tail - left_out))
 
     def classes(rest: int) -> tuple[int, int]:
         """Of the first `rest` classes: the sum of their first rows, and of what each turn adds to them."""

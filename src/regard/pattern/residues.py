@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from regard.pattern.base import Atom, Pattern
 
 MOST_CLASSES = 16  # of a state whose truth table is written down
-PER_CELL, PER_ASKED = 8, 16  # steps of work for each number of a table, and for each row that asks it
+PER_CELL, PER_ASKED = 8, 9  # steps of work for each number of a table, and for each row that asks it
 
 
 class State:
@@ -140,26 +140,27 @@ class Residues:
         else:
             yield from self._by_both(state, rows)
 
-    def _spend(self, table: int, rows: int) -> None:
+    def _spend(self, state: State, table: int, rows: int) -> None:
         """Take the steps of filling a table and asking it, or raise before it is made."""
-        self.work.spend(PER_CELL * table + PER_ASKED * rows, held=table)
+        classes = len(state.steps) + len(state.tails)
+        self.work.spend(PER_CELL * classes * table + PER_ASKED * rows, held=table)
 
     def _by_distance(self, state: State, rows: int) -> Iterator[PrefixSums]:
         period = lcm(*(one.step for one in state.steps))
         if min(period, 2 * self.m) > self.work.table:  # few steps have few multiples, however long they are
             for step, weight in multiples(state, self.m).items():
-                self._spend(0, 2 * rows)
+                self._spend(state, 0, 2 * rows)
                 yield EveryMultiple(step, int(weight))
             return
         start, count = (0, period) if period < self.m else (1 - self.m, 2 * self.m - 1)
-        self._spend(count, rows)
+        self._spend(state, count, rows)
         distance = torch.arange(start, start + count)
         seen = state.seen({one: distance % one.step == 0 for one in state.steps})
         yield ByDistance(prefix(seen.expand_as(distance)), count, -start)
 
     def _by_key(self, state: State, rows: int) -> ByKey:
         count = min(lcm(*(one.period for one in state.tails)), self.m)
-        self._spend(count, rows)
+        self._spend(state, count, rows)
         seen = state.seen({one: self._keys_of(one, count) for one in state.tails})
         return ByKey(prefix(seen.expand(count)), count)
 
@@ -170,7 +171,7 @@ class Residues:
         for step, weight in terms.items():
             period = lcm(step, cycle)
             count = min(period, self.m)
-            self._spend(2 * count, 2 * rows)
+            self._spend(state, count, 2 * rows)
             values = weight.int().gather(0, self._cells(state.tails, count))
             yield AlongStep(_stride_sums(values, step), step, period if period < self.m else None)
 

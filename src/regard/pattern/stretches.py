@@ -64,19 +64,24 @@ class StretchCounter:
             raise TooMuch
         self.turns = {turn for place in places if place is not None for turn in place}
 
-    def total(self, start: int, stop: int) -> int:
-        """The keys that the rows start ≤ q < stop see, all together."""
-        total = 0
+    def totals(self, ranges: list[tuple[int, int]]) -> list[int]:
+        """How many keys the rows start ≤ q < stop of each range see, all together."""
+        return [self._total(start, stop) for start, stop in ranges]
+
+    def _total(self, start: int, stop: int) -> int:
+        total, left = 0, self.work.left
         for low, high in self._parts(start, stop):
             first, rows = self._stretches(low, high)
             total += self._count(first, rows)
+            if low == start:
+                self.work.foresee_rest(left, high - start, stop - start)
         return total
 
     def _parts(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
         """Ranges of rows with about as many turns as are held at a time."""
         once = sum(start <= place < stop for place, period in self.turns if not period)
         density = sum(1 / period for _, period in self.turns if period)
-        self.work.spend(int(PER_TURN * density * (stop - start)))
+        self.work.foresee(int(PER_TURN * density * (stop - start)))
         width = stop - start if density == 0 else max(1, int(CHUNK / density))
         width = max(1, width // (1 + once // CHUNK))
         yield from pairwise([*range(start, stop, width), stop])

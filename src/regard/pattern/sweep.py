@@ -88,10 +88,14 @@ class Edges:
         self.masks.append(mask)
 
     @property
+    def size(self) -> int:
+        """How many positions there are."""
+        return len(self.positions) * len(self.end)
+
+    @property
     def cost(self) -> int:
         """About how many steps `segments` takes: a compare-exchange is two, a look at a column eight."""
-        columns = len(self.positions)
-        return len(self.end) * (2 * len(comparators(columns)) + 8 * columns)
+        return 2 * len(comparators(len(self.positions))) * len(self.end) + 8 * self.size
 
     def merge_rows(self) -> Tensor:
         """Keep one of each run of equal rows, where that halves them; how many rows each stands for."""

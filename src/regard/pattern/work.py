@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-MOST_STEPS = 1_500_000_000  # small operations on one number each: about a second on one core
+MOST_STEPS = 2_000_000_000  # small operations on one number each: a bit more than a second on one core
 MOST_TABLE = 1 << 22  # numbers held at a time, where steps are counted
 
 
@@ -32,3 +32,13 @@ class Work:
             self.left -= steps
             if self.left < 0:
                 raise TooMuch
+
+    def foresee(self, steps: int) -> None:
+        """Raise now where so many more steps will not be left."""
+        if self.left is not None and steps > self.left:
+            raise TooMuch
+
+    def foresee_rest(self, before: int | None, done: int, of: int) -> None:
+        """The same for the rest of a job, by what was left before a part of it; it may get twice as cheap."""
+        if self.left is not None and before is not None:
+            self.foresee((before - self.left) * (of - done) // done // 2)
