@@ -18,6 +18,7 @@ from regard.paper.ink import SEEN, UNSEEN
 from regard.paper.quantities import fine_percent
 from regard.pattern.counting import RowCounter
 from regard.pattern.summary import Summary, summarise
+from regard.pattern.work import MOST_TABLE, TooMuch, Work
 
 if TYPE_CHECKING:
     from regard.pattern.base import Pattern  # for its type alone: a pattern shows itself through this file
@@ -26,6 +27,7 @@ CELLS = 512  # most positions drawn one by one
 TILES = 128  # tiles per side above that
 EXACT = 4096  # most positions whose tiles are counted cell by cell; above, some of their queries are
 QUERIES = 32  # of each row of tiles, its first and its last among them
+MOST_SHADING = 500_000_000  # steps of work for the shades, so that a picture comes as soon as a count
 LEVELS = 8  # shades from empty, 0, to full
 WIDEST = 76  # characters of a title or a caption line
 LINES = 3  # of the caption that the formula may take
@@ -39,12 +41,17 @@ class View:
     """The shades of a grid of squares, each `size` positions wide, and the words around it."""
 
     levels: Tensor  # int8 (rows, cols), 0 empty … LEVELS full
+    name: str
     n: int
     m: int
     size: int
-    title: str
     caption: tuple[str, ...]
     sampled: bool
+
+    @property
+    def title(self) -> str:
+        """The pattern, cut to the width of a picture."""
+        return shorten(self.name)
 
     @property
     def shift(self) -> int:
@@ -69,16 +76,23 @@ class View:
 
 
 def view(pattern: Pattern, n: int, m: int, *, formula: bool = True) -> View:
-    """All that a picture of the last n of m queries and m keys has to show; a formula may take seconds."""
+    """All that a picture of the last n of m queries and m keys has to show; no formula has to be derived."""
     if n == 0 or m == 0:
         raise ValueError(f"a picture needs at least one query and one key, got {n=}, {m=}")
     if max(n, m) <= CELLS:
         levels, size = pattern.dense(n, m).to(torch.int8) * LEVELS, 1
     else:
         size = -(-max(n, m) // TILES)
-        levels = _shades(pattern, n, m, size)
-    found = summarise(pattern, n, m, formula=formula)
-    return View(levels, n, m, size, shorten(str(pattern)), caption(found), max(n, m) > EXACT)
+        try:
+            levels = _shades(pattern, n, m, size)
+        except TooMuch:
+            raise ValueError(f"{pattern} at {n=}, {m=} takes too long to shade, even from some rows") from None
+    single = pattern.atoms() == [pattern]
+    try:
+        words = caption(summarise(pattern, n, m, formula=formula and single))
+    except ValueError as error:  # a picture is of use without the count
+        words = tuple(textwrap.wrap(f"not counted: {error}", WIDEST, max_lines=LINES, placeholder=" …"))
+    return View(levels, str(pattern), n, m, size, words, max(n, m) > EXACT)
 
 
 def text(dense: Tensor) -> str:
@@ -143,7 +157,8 @@ def _shades(pattern: Pattern, n: int, m: int, size: int) -> Tensor:
         within = [torch.cat([torch.tensor([0, int(h) - 1]), (spread * h).long()]) for h in height]
     queries = torch.tensor([len(part) for part in within])
     q = torch.cat([part + start for part, start in zip(within, first, strict=True)]) + m - n
-    until = RowCounter(pattern, m).rows(q.repeat_interleave(len(ends)), ends.repeat(len(q))).view(len(q), -1)
+    counter = RowCounter(pattern, m, Work(MOST_SHADING, MOST_TABLE))
+    until = counter.rows(q.repeat_interleave(len(ends)), ends.repeat(len(q))).view(len(q), -1)
     until = torch.stack([part.sum(0) for part in until.split(queries.tolist())])  # (tile rows, tile columns)
     count = until.diff(dim=1, prepend=torch.zeros(len(first), 1, dtype=torch.long))
     cells = queries[:, None] * ends.diff(prepend=torch.zeros(1, dtype=torch.long))
