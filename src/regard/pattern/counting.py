@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 CHUNK = 1 << 15
 BATCH = 1 << 20  # rows for which counts and what is left to count are held
 CLOSED = 1 << 12  # positions from which a pattern that repeats is counted by that
+FEW = 4  # cells in a row of a stretch that are looked at rather than summed up
 PROBE = 1 << 10  # rows from which the work for many is foreseen
 LONGEST = 1 << 42  # positions of which a batch of rows adds up inside 64 bits
 MANY = 1 << 12  # rows that may be worth putting together to stretches
@@ -221,7 +222,9 @@ class RowCounter:
             self.known.learn()
             length = hi - lo
             found += length * self.known.whole.gather(0, state)
-            occurs = torch.bincount(state, minlength=len(self.known.codes)).tolist() if self.known.open else []
+            occurs = (
+                torch.bincount(state, minlength=len(self.known.codes)).tolist() if self.known.open else []
+            )
             for index in self.known.open:
                 if occurs[index]:
                     row = ((state == index) & (length > 0)).nonzero()[:, 0]
@@ -232,7 +235,7 @@ class RowCounter:
     def _add_thinned(self, total: Tensor, q: Tensor, state: State, stretches: list[Stretches]) -> None:
         """Add what the stretches of one state hold, by their cells where they are few, else by sums."""
         cells, rows = (sum(part.cells for part in stretches), sum(len(part.row) for part in stretches))
-        if cells <= min(self.m, BATCH):
+        if cells <= max(min(self.m, BATCH), FEW * rows):
             self.work.spend(PER_LOOK * cells * len(self.known.atoms))
             for part in stretches:
                 self._add_cells(total, q, part)
