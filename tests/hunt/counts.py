@@ -1,7 +1,7 @@
 """Counts against time and against the mask: random expressions of up to eight values at any length.
 
 Each is counted at a small length, by every way there is, and compared with its mask; then asked at lengths up
-to 10¹² for `pairs`, `svg`, `summarise` and `formula`, which must answer in time or say in time why they do not.
+to 10¹² for `pairs`, `svg`, `summarise` and `formula`, which must answer in time or refuse in time.
 """
 
 import random
@@ -26,7 +26,7 @@ from regard.pattern import (
 )
 from regard.pattern.repeating import rhythm
 from regard.pattern.summary import summarise
-from regard.pattern.work import TooMuch, Work
+from regard.pattern.work import TooMuchError, Work
 from tests.hunt.found import Found
 
 BARS = {"pairs": 2.0, "svg": 2.0, "summarise": 2.0, "formula": 5.0}  # CPU seconds
@@ -57,7 +57,7 @@ def exact(draw):
         closed, counting.CLOSED = counting.CLOSED, 0
         try:
             got = way(pattern, beat, n, m, Work.quick())
-        except TooMuch:
+        except TooMuchError:
             yield f"{way.__name__} refused", None
             continue
         finally:
@@ -83,9 +83,8 @@ def timely(draw):
         try:
             call()
             how = name
-        except ValueError as error:
+        except ValueError:
             how = f"{name} refused"
-            assert str(error)
         took = time.process_time() - start
         late = took > BARS[name]
         yield how, f"{pattern} at {n=}, {m=}: {how} took {took:.2f} s" if late else None
@@ -131,5 +130,5 @@ def a_value(draw, most, n, m):
     lengths = [m // parts] * (parts - 1)
     lengths.append(m - sum(lengths))
     grids = [Axial(rows, cols), Neighbourhood(rows, cols, draw.randint(0, 9))]
-    documents = [Documents(tuple(lengths))] if 0 < min(lengths) and max(lengths) < 1 << 31 else []
+    documents = [Documents(tuple(lengths))] if min(lengths) > 0 and max(lengths) < 1 << 31 else []
     return draw.choice([*grids, *documents])

@@ -26,7 +26,7 @@ from regard.pattern import (
     parse,
 )
 from regard.pattern.repeating import rhythm
-from regard.pattern.work import TooMuch, Work
+from regard.pattern.work import TooMuchError, Work
 from tests.hunt import counts
 from tests.pattern.measuring import measured
 from tests.pattern.strategies import LINEAR, REGULAR, cases, combined
@@ -44,7 +44,7 @@ def test_few_rows_tell_all(pattern, m, data):
         for way in (counting._by_rows, counting._by_stretches):
             try:
                 assert way(pattern, rhythm(pattern), n, m, Work.quick()) == expected
-            except TooMuch:
+            except TooMuchError:
                 assert way is counting._by_stretches
                 assert any(isinstance(atom, SparseFixed) for atom in pattern.atoms())
 
@@ -55,7 +55,7 @@ def test_stretches_hold_what_their_rows_hold(case):
     pattern, n, m = case
     try:
         found = counting._by_stretches(pattern, None, n, m, Work())
-    except TooMuch:
+    except TooMuchError:
         return  # steps and tails together
     assert found == int(pattern.dense(n, m).sum())
 

@@ -177,7 +177,7 @@ class Atom(Pattern):
 
     @property
     def turns(self) -> list[tuple[int, int]] | None:
-        """Queries at which the end of a span jumps or turns: (place, period or 0); None: `repeats` says it."""
+        """Queries at which the end of a span jumps or turns: (place, period or 0); None: see `repeats`."""
         return None
 
     def spans(self, q: Tensor, m: int) -> list[Span]:

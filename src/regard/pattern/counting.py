@@ -21,7 +21,7 @@ from regard.pattern.spans import Span
 from regard.pattern.states import States
 from regard.pattern.stretches import StretchCounter
 from regard.pattern.sweep import Edges
-from regard.pattern.work import TooMuch, Work
+from regard.pattern.work import TooMuchError, Work
 
 if TYPE_CHECKING:
     from regard.pattern.base import Atom, Pattern
@@ -55,7 +55,7 @@ def pairs(pattern: Pattern, n: int, m: int) -> int:
     for way in ways:
         try:
             return way(pattern, beat, n, m, work)
-        except TooMuch:
+        except TooMuchError:
             pass
     raise ValueError(f"{pattern} at {n=}, {m=} takes too long to count: {_why(pattern, beat, n, m)}")
 
@@ -73,7 +73,7 @@ def row_pairs(pattern: Pattern, n: int, m: int) -> Tensor:
     counter = RowCounter(pattern, m)
     try:
         return torch.cat([counter.rows(q) for q in _ranges(m - n, m, BATCH)])
-    except TooMuch:
+    except TooMuchError:
         why = _why(pattern, repeating.rhythm(pattern), n, m)
         raise ValueError(f"{pattern} at {n=}, {m=} takes too much memory to count: {why}") from None
 
@@ -90,7 +90,7 @@ def _why(pattern: Pattern, beat: Rhythm | None, n: int, m: int) -> str:
 
 def _by_closed_distance(pattern: Pattern, beat: Rhythm | None, n: int, m: int, work: Work) -> int:
     if max(n, m) > LONGEST:
-        raise TooMuch
+        raise TooMuchError
     return distances.pairs(pattern, n, m)
 
 
@@ -113,7 +113,7 @@ def _sum(
     """The sum of all rows, by few of them where the pattern repeats; `counting(keys)` sums rows over keys."""
     if beat is None or n <= max(CLOSED, beat.rows) or beat.shorter(m) == m:
         if m > LONGEST:
-            raise TooMuch
+            raise TooMuchError
         return sum(counting(m)([(m - n, m)]))
     return repeating.pairs(pattern, beat, n, m, counting(beat.shorter(m)))
 
@@ -122,7 +122,8 @@ def _batches(ranges: list[Rows], size: int) -> Iterator[list[tuple[int, Rows]]]:
     """The ranges, numbered, cut and put together to batches of at most `size` rows."""
     batch: list[tuple[int, Rows]] = []
     room = size
-    for i, (start, stop) in enumerate(ranges):
+    for i, (low, stop) in enumerate(ranges):
+        start = low
         while start < stop:
             end = min(stop, start + room)
             batch.append((i, (start, end)))

@@ -19,7 +19,7 @@ from torch import Tensor
 from regard.pattern.counting import RowCounter
 from regard.pattern.residues import prefix
 from regard.pattern.spans import Span
-from regard.pattern.work import TooMuch, Work
+from regard.pattern.work import TooMuchError, Work
 
 if TYPE_CHECKING:
     import sympy
@@ -55,7 +55,7 @@ def is_quick(pattern: Pattern) -> bool:
     if pattern == atoms[0] or not all(atom.repeats for atom in atoms):
         return True
     period, settles = _sizes(atoms)
-    return period <= QUICK_PERIOD and settles <= QUICK_THRESHOLD or period > MOST_PERIOD
+    return (period <= QUICK_PERIOD and settles <= QUICK_THRESHOLD) or period > MOST_PERIOD
 
 
 def _sizes(atoms: list[Atom]) -> tuple[int, int]:
@@ -121,7 +121,7 @@ def _derived(pattern: Pattern, n: sympy.Symbol) -> sympy.Expr:
     settled = settles + period
     try:
         values = totals(pattern, settled + 6 * period + 1)
-    except TooMuch:
+    except TooMuchError:
         raise ValueError(f"{pattern} takes too long to count: {len(pattern.atoms())} values") from None
     period = next(p for p in range(1, period + 1) if period % p == 0 and _repeats(values, settled, p))
     classes = [_through(values, range(settled + r, len(values), period)) for r in range(period)]

@@ -7,17 +7,17 @@ a | b = a + b − ab and ~a = 1 − a. Each term has one weight for every combin
 from __future__ import annotations
 
 from math import lcm
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
 from regard.pattern.spans import BlockTail, EveryStep
-from regard.pattern.work import TooMuch
+from regard.pattern.work import TooMuchError
 
 if TYPE_CHECKING:
     from regard.pattern.base import Atom
-    from regard.pattern.residues import State
+    from regard.pattern.residues import State  # for its type alone: its sums are made of these
 
 MOST_TERMS = 4096  # eight steps have at most 256
 MOST_TAILS = 12  # 2^tails weights for each term
@@ -31,7 +31,7 @@ class Multiples:
 
     def __and__(self, that: Multiples) -> Multiples:
         if len(self.terms) * len(that.terms) > 16 * MOST_TERMS:
-            raise TooMuch
+            raise TooMuchError
         out: dict[int, Tensor] = {}
         for one, weight in self.terms.items():
             for other, factor in that.terms.items():
@@ -50,14 +50,14 @@ class Multiples:
     def _with(self, terms: dict[int, Tensor]) -> Multiples:
         kept = {step: weight for step, weight in terms.items() if bool(weight.any())}
         if len(kept) > MOST_TERMS:
-            raise TooMuch
+            raise TooMuchError
         return Multiples(kept or {1: torch.zeros_like(next(iter(terms.values())))}, self.most)
 
 
 def multiples(state: State, most: int) -> dict[int, Tensor]:
     """The terms of a state by their steps, the weights int64 (2^tails,): bit i says whether tail i holds."""
     if len(state.tails) > MOST_TAILS:
-        raise TooMuch
+        raise TooMuchError
     cell = torch.arange(1 << len(state.tails))
 
     def value_of(atom: Atom) -> Multiples:
@@ -69,5 +69,5 @@ def multiples(state: State, most: int) -> dict[int, Tensor]:
         return Multiples({1: torch.full_like(cell, int(member))}, most)
 
     folded = state.pattern.fold(value_of)  # type: ignore[type-var]
-    terms = cast("Multiples", folded).terms
+    terms = folded.terms
     return {step: weight for step, weight in terms.items() if bool(weight.any())}

@@ -18,7 +18,7 @@ from regard.paper.ink import SEEN, UNSEEN
 from regard.paper.quantities import fine_percent
 from regard.pattern.counting import PER_LOOK, RowCounter
 from regard.pattern.summary import Summary, summarise
-from regard.pattern.work import MOST_STEPS, MOST_TABLE, TooMuch, Work
+from regard.pattern.work import MOST_STEPS, MOST_TABLE, TooMuchError, Work
 
 if TYPE_CHECKING:
     from regard.pattern.base import Pattern  # for its type alone: a pattern shows itself through this file
@@ -147,7 +147,7 @@ def _shades(pattern: Pattern, n: int, m: int, size: int) -> tuple[Tensor, bool]:
     for queries in (size, *QUERIES) if exact else QUERIES:
         try:
             return _levels(*_counted(pattern, n, m, size, queries), m, size), queries < size
-        except TooMuch:
+        except TooMuchError:
             pass  # fewer tell less, and more than nothing
         if exact and PER_LOOK * len(pattern.atoms()) * n * m <= MOST_STEPS:
             return _levels(*_looked(pattern, n, m, size), m, size), False

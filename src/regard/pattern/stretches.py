@@ -20,7 +20,7 @@ from regard.pattern.multiples import multiples
 from regard.pattern.residues import State, prefix
 from regard.pattern.states import States
 from regard.pattern.sweep import Edges
-from regard.pattern.work import TooMuch, Work
+from regard.pattern.work import TooMuchError, Work
 
 if TYPE_CHECKING:
     from regard.pattern.base import Atom, Pattern
@@ -49,7 +49,7 @@ class Ends:
     last: Tensor
 
     def kept(self, m: int) -> Tensor:
-        """Both in one number that sorts as they do, cut to the keys: twice their sum, and whether it moves."""
+        """Both in one number that sorts as they do: twice their sum, and whether it moves."""
         first, last = self.first.clamp(0, m), self.last.clamp(0, m)
         return 2 * (first + last) + (first != last).long()
 
@@ -61,7 +61,7 @@ class StretchCounter:
         self.states, self.m, self.work = States(pattern), m, work
         places = [turns(atom) for atom in self.states.atoms]
         if any(place is None for place in places):
-            raise TooMuch
+            raise TooMuchError
         self.turns = {turn for place in places if place is not None for turn in place}
 
     def totals(self, ranges: list[tuple[int, int]]) -> list[int]:
@@ -111,7 +111,7 @@ class StretchCounter:
         return _cut([first, *crossings], stop) if crossings else (first, rows)
 
     def _spans(self, first: Tensor, rows: Tensor) -> Iterator[tuple[Atom, int, Ends, Ends]]:
-        """(value, kind of span, where it begins, where it ends) in the first and the last row of each stretch."""
+        """(value, kind of span, where it begins, where it ends) in each stretch."""
         last = first + rows - 1
         for atom in self.states.atoms:
             for a, b in zip(atom.spans(first, self.m), atom.spans(last, self.m), strict=True):
@@ -122,8 +122,8 @@ class StretchCounter:
     def _count(self, first: Tensor, rows: Tensor) -> int:
         zero = torch.zeros_like(first)
         edges = Edges(zero, zero + 4 * self.m)
-        for _, bit, lo, hi in self._spans(first, rows):
-            edges.add(lo.kept(self.m), hi.kept(self.m), bit)
+        for _, bit, begin, end in self._spans(first, rows):
+            edges.add(begin.kept(self.m), end.kept(self.m), bit)
         self.work.spend(2 * edges.cost)
         doubled = total = 0
         for lo, hi, state in edges.segments(self.states.codes):
@@ -144,7 +144,7 @@ class StretchCounter:
     def _thinned(self, state: State, first: Tensor, rows: Tensor, lo: Tensor, hi: Tensor) -> int:
         """What the stretches of one state hold in which residue classes decide."""
         if self.m > LONGEST or (state.steps and state.tails):
-            raise TooMuch
+            raise TooMuchError
         if state.tails:
             keys = KeySums(state, self.work)
             self.work.spend(40 * len(first))
@@ -186,7 +186,7 @@ class KeySums:
 
 
 def _multiples(step: int, first: Tensor, rows: Tensor, end: Tensor) -> Tensor:
-    """Σ ⌊(q − end)/step⌋ over the rows: the multiples of the step up to a distance, all counted from one place."""
+    """Σ ⌊(q − end)/step⌋ over the rows: the multiples of the step up to a distance."""
     place, moves = _place(rows, end)
     near = first - place
 

@@ -34,7 +34,7 @@ def truth_columns(count: int) -> tuple[list[int], int]:
     (['1010', '1100'], '1111')
     """
     always = (1 << (1 << count)) - 1
-    # 2^i lines with zero, then as many with one, over and over: a repeating fraction, cut where the lines end.
+    # 2^i lines with zero, then as many with one, over and over: a repeating fraction.
     return [always // ((1 << (1 << i)) + 1) << (1 << i) for i in range(count)], always
 
 

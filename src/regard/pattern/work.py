@@ -8,7 +8,7 @@ MOST_STEPS = 2_000_000_000  # small operations on one number each: a bit more th
 MOST_TABLE = 1 << 22  # numbers held at a time, where steps are counted
 
 
-class TooMuch(Exception):
+class TooMuchError(Exception):
     """A count that would take longer than it may; the caller says why in its own words."""
 
 
@@ -27,16 +27,16 @@ class Work:
     def spend(self, steps: int, held: int = 0) -> None:
         """Take so many steps, or raise before they are taken."""
         if held > self.table:
-            raise TooMuch
+            raise TooMuchError
         if self.left is not None:
             self.left -= steps
             if self.left < 0:
-                raise TooMuch
+                raise TooMuchError
 
     def foresee(self, steps: int) -> None:
         """Raise now where so many more steps will not be left."""
         if self.left is not None and steps > self.left:
-            raise TooMuch
+            raise TooMuchError
 
     def foresee_rest(self, before: int | None, done: int, of: int) -> None:
         """The same for the rest of a job, by what was left before a part of it; it may get twice as cheap."""
