@@ -140,27 +140,26 @@ class Residues:
         else:
             yield from self._by_both(state, rows)
 
-    def _spend(self, state: State, table: int, rows: int) -> None:
+    def _spend(self, table: int, rows: int, classes: int = 1) -> None:
         """Take the steps of filling a table and asking it, or raise before it is made."""
-        classes = len(state.steps) + len(state.tails)
         self.work.spend(PER_CELL * classes * table + PER_ASKED * rows, held=table)
 
     def _by_distance(self, state: State, rows: int) -> Iterator[PrefixSums]:
         period = lcm(*(one.step for one in state.steps))
         if min(period, 2 * self.m) > self.work.table:  # few steps have few multiples, however long they are
             for step, weight in multiples(state, self.m).items():
-                self._spend(state, 0, 2 * rows)
+                self._spend(0, 2 * rows)
                 yield EveryMultiple(step, int(weight))
             return
         start, count = (0, period) if period < self.m else (1 - self.m, 2 * self.m - 1)
-        self._spend(state, count, rows)
+        self._spend(count, rows, len(state.steps))
         distance = torch.arange(start, start + count)
         seen = state.seen({one: distance % one.step == 0 for one in state.steps})
         yield ByDistance(prefix(seen.expand_as(distance)), count, -start)
 
     def _by_key(self, state: State, rows: int) -> ByKey:
         count = min(lcm(*(one.period for one in state.tails)), self.m)
-        self._spend(state, count, rows)
+        self._spend(count, rows, len(state.tails))
         seen = state.seen({one: self._keys_of(one, count) for one in state.tails})
         return ByKey(prefix(seen.expand(count)), count)
 
@@ -168,11 +167,14 @@ class Residues:
         """Steps and tails together: each product of steps weighs the keys, summed along its own classes."""
         cycle = lcm(*(one.period for one in state.tails))
         terms = multiples(state, self.m)
+        longest = min(max(lcm(step, cycle) for step in terms), self.m)
+        self._spend(longest, 0, len(state.tails))
+        cells = self._cells(state.tails, longest)
         for step, weight in terms.items():
             period = lcm(step, cycle)
             count = min(period, self.m)
-            self._spend(state, count, 2 * rows)
-            values = weight.int().gather(0, self._cells(state.tails, count))
+            self._spend(count, 2 * rows)
+            values = weight.int().gather(0, cells[:count])
             yield AlongStep(_stride_sums(values, step), step, period if period < self.m else None)
 
     def _cells(self, tails: list[BlockTail], count: int) -> Tensor:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from regard.pattern.base import Atom, Pattern
 
 CHUNK = 1 << 14  # turns at a time, about
+DENSE = 0.25  # turns in a row, above which stretches cost more than rows
 PER_TURN = 300  # steps of work for each, at the least: what is far too long is refused at once
 LONGEST = 1 << 31  # keys of which residue classes count: squares stay inside 64 bits
 SPLIT = 20  # bits below which long lengths are summed apart, to stay inside 64 bits
@@ -81,6 +82,8 @@ class StretchCounter:
         """Ranges of rows with about as many turns as are held at a time."""
         once = sum(start <= place < stop for place, period in self.turns if not period)
         density = sum(1 / period for _, period in self.turns if period)
+        if density > DENSE:
+            raise TooMuchError  # than the rows themselves
         self.work.foresee(int(PER_TURN * density * (stop - start)))
         width = stop - start if density == 0 else max(1, int(CHUNK / density))
         width = max(1, width // (1 + once // CHUNK))
