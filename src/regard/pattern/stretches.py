@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from regard.pattern.base import Atom, Pattern
 
 CHUNK = 1 << 14  # turns at a time, about
+PER_THINNED = 200  # steps of work for each stretch in which residue classes decide: divisions are slow
 DENSE = 0.25  # turns in a row, above which stretches cost more than rows
-PER_TURN = 300  # steps of work for each, at the least: what is far too long is refused at once
+PER_TURN = 500  # steps of work for each, at the least: what is far too long is refused at once
 LONGEST = 1 << 31  # keys of which residue classes count: squares stay inside 64 bits
 SPLIT = 20  # bits below which long lengths are summed apart, to stay inside 64 bits
 
@@ -150,11 +151,11 @@ class StretchCounter:
             raise TooMuchError
         if state.tails:
             keys = KeySums(state, self.work)
-            self.work.spend(40 * len(first))
+            self.work.spend(PER_THINNED * len(first))
             return int((keys.over(rows, hi) - keys.over(rows, lo)).sum())
         total = 0
         for step, weight in multiples(state, self.m).items():
-            self.work.spend(40 * len(first))
+            self.work.spend(PER_THINNED * len(first))
             found = _multiples(step, first, rows, lo) - _multiples(step, first, rows, hi)
             total += int(weight) * int(found.sum())
         return total
