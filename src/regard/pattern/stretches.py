@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from regard.pattern.base import Atom, Pattern
 
 CHUNK = 1 << 14  # turns at a time, about
+PER_CALL = 200_000  # steps of work for a few dozen calls of torch, however few their numbers
 PER_THINNED = 200  # steps of work for each stretch in which residue classes decide: divisions are slow
 DENSE = 0.25  # turns in a row, above which stretches cost more than rows
 PER_TURN = 500  # steps of work for each, at the least: what is far too long is refused at once
@@ -61,6 +62,8 @@ class StretchCounter:
 
     def __init__(self, pattern: Pattern, m: int, work: Work) -> None:
         self.states, self.m, self.work = States(pattern), m, work
+        self.keys: dict[State, KeySums] = {}  # of the states without steps, made once
+        self.terms: dict[State, dict[int, int]] = {}  # of those without tails
         places = [turns(atom) for atom in self.states.atoms]
         if any(place is None for place in places):
             raise TooMuchError
@@ -150,14 +153,19 @@ class StretchCounter:
         if self.m > LONGEST or (state.steps and state.tails):
             raise TooMuchError
         if state.tails:
-            keys = KeySums(state, self.work)
-            self.work.spend(PER_THINNED * len(first))
+            if state not in self.keys:
+                self.keys[state] = KeySums(state, self.work)
+            keys = self.keys[state]
+            self.work.spend(PER_CALL + PER_THINNED * len(first))
             return int((keys.over(rows, hi) - keys.over(rows, lo)).sum())
+        if state not in self.terms:
+            found = multiples(state, self.m)
+            self.terms[state] = {step: int(weight) for step, weight in found.items()}
         total = 0
-        for step, weight in multiples(state, self.m).items():
-            self.work.spend(PER_THINNED * len(first))
-            found = _multiples(step, first, rows, lo) - _multiples(step, first, rows, hi)
-            total += int(weight) * int(found.sum())
+        for step, weight in self.terms[state].items():
+            self.work.spend(PER_CALL + PER_THINNED * len(first))
+            seen = _multiples(step, first, rows, lo) - _multiples(step, first, rows, hi)
+            total += weight * int(seen.sum())
         return total
 
 
