@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterable
 from difflib import get_close_matches
+from operator import index
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -12,14 +13,19 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-def check_int(name: str, value: object, least: int, most: int | None = None) -> None:
-    """Raise unless `value` is an integer of at least `least` and, where given, at most `most`."""
-    if isinstance(value, bool) or not isinstance(value, int):
+def check_int(name: str, value: object, least: int, most: int | None = None) -> int:
+    """The integer that `value` is, NumPy's too; raise unless it is at least `least` and at most `most`."""
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise ValueError(f"{name} must be an integer, got {name}={value!r}")
+    try:
+        value = index(value)
+    except TypeError:  # what has the method and no whole number, as a float tensor
+        raise ValueError(f"{name} must be an integer, got {name}={value!r}") from None
     if value < least:
         raise ValueError(f"{name} must be at least {least}, got {name}={value}")
     if most is not None and value > most:
         raise ValueError(f"{name} must be at most {most:,}, got {name}={value}")
+    return value
 
 
 def check_sizes(**sizes: int) -> None:

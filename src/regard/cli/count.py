@@ -27,7 +27,7 @@ def count(
     from regard.pattern import parse
     from regard.pattern.summary import summarise
 
-    found = summarise(parse(pattern), *lengths(n, m))
+    found = summarise(parse(pattern), *lengths(n, m), formula=True if formula else None)
     if as_json:
         print_json(found.as_dict())
     else:

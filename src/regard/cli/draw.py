@@ -10,7 +10,7 @@ import typer
 from regard.cli.options import AsJson, Keys, PatternText, Queries, lengths, print_json
 
 if TYPE_CHECKING:
-    from regard.pattern import Pattern
+    from regard.pattern.picture import View
 
 WIDE = 96  # columns of a picture in the terminal
 
@@ -25,40 +25,34 @@ def draw(
     Example: regard draw "windowed(4) | global(1)" -n 16 --out windows.svg
     """
     from regard.pattern import parse
-    from regard.pattern.picture import caption
+    from regard.pattern.picture import shades, view
     from regard.pattern.summary import summarise
 
     value = parse(pattern)
-    queries, keys = lengths(n, m)
-    queries, keys = value.resolve(queries, keys)
-    found = summarise(value, queries, keys)
+    queries, keys = value.resolve(*lengths(n, m))
+    shown = view(value, queries, keys)
     if out is not None:
-        write(value, queries, keys, out)
+        write(shown, out)
         if not as_json:
-            print(f"{out}: {caption(found)[0]}")
+            print(f"{out}: {shown.caption[0]}")
             return
-    shown = grid(value, queries, keys).split("\n") if out is None else []
+    grid = value.draw(queries, keys) if max(queries, keys) <= WIDE else shades(shown, WIDE)
     if as_json:
-        print_json(found.as_dict() | ({"grid": shown} if out is None else {"out": str(out)}))
+        found = summarise(value, queries, keys).as_dict()
+        print_json(found | ({"grid": grid.split("\n")} if out is None else {"out": str(out)}))
     else:
-        print("\n".join([*shown, "", *caption(found)]))
+        print("\n".join([grid, "", *shown.caption]))
 
 
-def grid(value: Pattern, n: int, m: int) -> str:
-    """The text grid, or shades where it would not fit."""
-    from regard.pattern.picture import shades, view
-
-    return value.draw(n, m) if max(n, m) <= WIDE else shades(view(value, n, m), WIDE)
-
-
-def write(value: Pattern, n: int, m: int, out: Path) -> None:
+def write(shown: View, out: Path) -> None:
     """The picture as a file whose name says its kind."""
     from regard.paper.figures import save_figure
+    from regard.pattern import figure, svg
 
     kind = out.suffix.lower()
     if kind == ".svg":
-        out.write_text(value.svg(n, m), encoding="utf-8")
+        out.write_text(svg.page(shown), encoding="utf-8")
     elif kind == ".png":
-        save_figure(value.figure(n, m), out)
+        save_figure(figure.page(shown), out)
     else:
         raise ValueError(f"out must end in .svg or .png, got out={str(out)!r}")

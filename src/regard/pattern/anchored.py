@@ -30,6 +30,7 @@ class Global(Atom):
     """
 
     first: int
+    repeats = True
     letters: ClassVar = {"first": "g"}
     monotone = True
     period = 1
@@ -82,6 +83,7 @@ class Prefix(Atom):
     """
 
     length: int
+    repeats = True
     letters: ClassVar = {"length": "p"}
     sees_itself = True
     monotone = True
@@ -157,6 +159,11 @@ class Documents(Atom):
         """The sum of the lengths."""
         return int(self.ends[-1])
 
+    @property
+    def turns(self) -> list[tuple[int, int]] | None:
+        """Where documents begin."""
+        return [(end, 0) for end in self.ends.tolist()]
+
     def numbers(self) -> Tensor:
         """The document of each position, int64 (total,).
 
@@ -215,6 +222,11 @@ class RandomBlocks(Atom):
         check_field("size", self.size, 1)
         check_field("per_row", self.per_row, 0, MOST_PER_ROW)
         check_field("seed", self.seed, 0, _WORD - 1)
+
+    @property
+    def turns(self) -> list[tuple[int, int]] | None:
+        """Where blocks begin."""
+        return [(0, self.size)]
 
     def _pick(self, row: Positions, stratum: int) -> tuple[Positions, Positions]:
         """(the block drawn from a stratum of the earlier blocks, whether the stratum has any)."""

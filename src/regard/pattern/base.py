@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 T = TypeVar("T", int, Tensor)  # sets of bits, or masks
 
 MOST = (1 << 31) - 1  # of a field: products of two stay far inside 64 bits
+MOST_CELLS = 1 << 36  # of a mask: 64 GiB
+MOST_TILED = 1 << 28  # positions that are cut into tiles
 
 
 class Pattern:
@@ -70,9 +72,8 @@ class Pattern:
 
     def resolve(self, n: int, m: int | None = None) -> tuple[int, int]:
         """(n, m) with m filled in, or a ValueError when this pattern does not fit n queries and m keys."""
-        m = n if m is None else m
-        check_int("n", n, 0)
-        check_int("m", m, 0)
+        n = check_int("n", n, 0)
+        m = n if m is None else check_int("m", m, 0)
         if n > m and not self.any_shape:
             raise ValueError(f"queries are the last n of m positions, so n ≤ m is needed, got {n=}, {m=}")
         for atom in self.atoms():
@@ -82,6 +83,8 @@ class Pattern:
     def dense(self, n: int, m: int | None = None) -> Tensor:
         """The mask, a bool tensor (n, m)."""
         n, m = self.resolve(n, m)
+        if n * m > MOST_CELLS:
+            raise ValueError(f"a mask has at most {MOST_CELLS:,} cells, got {n=}, {m=}; pairs needs no mask")
         q = torch.arange(m - n, m)[:, None]
         k = torch.arange(m)[None, :]
         return self.allows(q, k).expand(n, m).contiguous()
@@ -103,8 +106,11 @@ class Pattern:
 
     def tiles(self, n: int, m: int | None = None, size: int = 128) -> tiling.TileMap:
         """Which size×size tiles are full and which partial; empty ones are not stored."""
-        check_int("size", size, 1)
-        return tiling.tiles(self, *self.resolve(n, m), size)
+        size = check_int("size", size, 1)
+        n, m = self.resolve(n, m)
+        if n + m > MOST_TILED:
+            raise ValueError(f"tiles are listed for at most {MOST_TILED:,} positions, got {n=}, {m=}")
+        return tiling.tiles(self, n, m, size)
 
     def draw(self, n: int, m: int | None = None) -> str:
         """A text grid, one line per query: '#' seen, '.' not."""
@@ -141,6 +147,8 @@ class Pattern:
 
 def check_field(name: str, value: object, least: int, most: int = MOST) -> None:
     """Raise unless a field of a value is an integer in its range."""
+    if not isinstance(value, int):  # a NumPy integer would overflow, and print as one
+        raise ValueError(f"{name} must be an integer, got {name}={value!r}")
     check_int(name, value, least, most)
 
 
@@ -159,6 +167,7 @@ class Atom(Pattern):
     distance: ClassVar[bool] = False  # q − k alone decides, and allows(q − k, 0) says it, negative ones too
     sees_itself: ClassVar[bool | None] = None  # every query sees its own key; None: find out
     monotone: ClassVar[bool] = False  # down the rows each of the `spans` moves one way, without a gap
+    repeats: ClassVar[bool] = False  # period and horizon say all: see the proof in `repeating`
 
     def __init_subclass__(cls, word: str = "") -> None:
         cls.word = word or cls.__dict__.get("word") or cls.__name__.lower()
@@ -212,6 +221,11 @@ class Atom(Pattern):
 
         Left out: None, and expressions have no formula.
         """
+        return None
+
+    @property
+    def turns(self) -> list[tuple[int, int]] | None:
+        """Queries at which the end of a span jumps or turns: (place, period or 0); None: see `repeats`."""
         return None
 
     def spans(self, q: Tensor, m: int) -> list[Span]:

@@ -7,17 +7,21 @@ count is its length or a difference of two prefix sums.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
-from regard.pattern import looking
+from regard.pattern import distances, looking, repeating
+from regard.pattern.repeating import Rhythm, Rows
 from regard.pattern.residues import Residues, State, at, prefix
-from regard.pattern.spans import Span, Thinning
-from regard.pattern.sweep import Edges, Numbering
+from regard.pattern.spans import Span
+from regard.pattern.states import States
+from regard.pattern.stretches import StretchCounter
+from regard.pattern.sweep import Edges
+from regard.pattern.work import TooMuchError, Work
 
 if TYPE_CHECKING:
     from regard.pattern.base import Atom, Pattern
@@ -26,36 +30,114 @@ if TYPE_CHECKING:
 # on a busy machine costs far more than they help. `gather` and `index_add_` are used for that reason too.
 CHUNK = 1 << 15
 BATCH = 1 << 20  # rows for which counts and what is left to count are held
-CLOSED = 1 << 22  # above this a formula, where there is one, beats walking the rows
+CLOSED = 1 << 12  # positions from which a pattern that repeats is counted by that
+FEW = 4  # cells in a row of a stretch that are looked at rather than summed up
+PROBE = 1 << 10  # rows from which the work for many is foreseen
+LONGEST = 1 << 42  # positions of which a batch of rows adds up inside 64 bits
+MANY = 1 << 12  # rows that may be worth putting together to stretches
+PER_EDGE = 5  # steps of work for each end of a span in a row
+PER_LOOK = 12  # steps of work for each value at a cell that is looked at
+MOST_LISTED = 1 << 27  # rows whose counts are held at a time: a gigabyte
 
 SpansOf = Callable[["Atom", Tensor], list[Span]]
 
 
 def pairs(pattern: Pattern, n: int, m: int) -> int:
     """The number of allowed pairs of the last n of m queries with m keys."""
-    if n == m and n > CLOSED:
-        try:
-            n_symbol = next(iter((expression := pattern.formula()).free_symbols), None)
-        except ValueError:
-            pass  # no closed form: count
-        else:
-            return int(expression if n_symbol is None else expression.subs(n_symbol, n))
+    if n == 0 or m == 0:
+        return 0
+    if not all(atom.gives("spans") for atom in pattern.atoms()) and not pattern.by_distance:
+        return sum(
+            int(looking.rows(pattern, q, m, torch.full_like(q, m)).sum()) for q in _ranges(m - n, m, BATCH)
+        )
+    beat = repeating.rhythm(pattern)
+    rows = n if beat is None else min(n, beat.rows)
+    ways = [_by_rows, _by_stretches] if rows <= MANY else [_by_stretches, _by_rows]
     if pattern.by_distance:
-        return sum(_pairs_at(pattern, d, n, m) for d in _ranges(1 - n, m, CHUNK))
-    counter = RowCounter(pattern, m)
-    return sum(int(counter.rows(q).sum()) for q in _ranges(m - n, m, BATCH))
+        ways = [_by_distance, *([_by_closed_distance] if beat is not None else [])][::-1]
+    work = Work.quick()  # for all of them together
+    for way in ways:
+        try:
+            return way(pattern, beat, n, m, work)
+        except TooMuchError:
+            pass
+    raise ValueError(f"{pattern} at {n=}, {m=} takes too long to count: {_why(pattern, beat, n, m)}")
 
 
 def row_pairs(pattern: Pattern, n: int, m: int) -> Tensor:
     """The number of keys each of the last n queries may see."""
+    if n > MOST_LISTED:
+        raise ValueError(f"row_pairs lists at most {MOST_LISTED:,} rows, got {n=}; pairs needs no list")
     if n == 0 or m == 0:
         return torch.zeros(n, dtype=torch.long)
-    if pattern.by_distance:
+    if pattern.by_distance and m <= MOST_LISTED:
         before = prefix(pattern.allows(torch.arange(1 - n, m), torch.tensor(0)))  # by distance, from 1 − n
         q = torch.arange(m - n, m)
         return before[q + n] - before[q + n - m]
     counter = RowCounter(pattern, m)
-    return torch.cat([counter.rows(q) for q in _ranges(m - n, m, BATCH)])
+    try:
+        return torch.cat([counter.rows(q) for q in _ranges(m - n, m, BATCH)])
+    except TooMuchError:
+        why = _why(pattern, repeating.rhythm(pattern), n, m)
+        raise ValueError(f"{pattern} at {n=}, {m=} takes too much memory to count: {why}") from None
+
+
+def _why(pattern: Pattern, beat: Rhythm | None, n: int, m: int) -> str:
+    if beat is None:
+        odd = next(atom for atom in pattern.atoms() if not atom.repeats)
+        return f"{odd} never repeats, which leaves {n:,} rows to go through"
+    return (
+        f"it repeats after {beat.period:,} positions and settles after {beat.start:,}, "
+        f"which leaves {min(n, beat.rows):,} rows to go through"
+    )
+
+
+def _by_closed_distance(pattern: Pattern, beat: Rhythm | None, n: int, m: int, work: Work) -> int:
+    if max(n, m) > LONGEST:
+        raise TooMuchError
+    return distances.pairs(pattern, n, m)
+
+
+def _by_distance(pattern: Pattern, beat: Rhythm | None, n: int, m: int, work: Work) -> int:
+    work.spend(PER_LOOK * len(pattern.atoms()) * (n + m))
+    return sum(_pairs_at(pattern, d, n, m) for d in _ranges(1 - n, m, CHUNK))
+
+
+def _by_rows(pattern: Pattern, beat: Rhythm | None, n: int, m: int, work: Work) -> int:
+    return _sum(pattern, beat, n, m, lambda keys: RowCounter(pattern, keys, work).totals)
+
+
+def _by_stretches(pattern: Pattern, beat: Rhythm | None, n: int, m: int, work: Work) -> int:
+    return _sum(pattern, beat, n, m, lambda keys: StretchCounter(pattern, keys, work).totals)
+
+
+def _sum(
+    pattern: Pattern, beat: Rhythm | None, n: int, m: int, counting: Callable[[int], repeating.Count]
+) -> int:
+    """The sum of all rows, by few of them where the pattern repeats; `counting(keys)` sums rows over keys."""
+    if beat is None or n <= max(CLOSED, beat.rows) or beat.shorter(m) == m:
+        if m > LONGEST:
+            raise TooMuchError
+        return sum(counting(m)([(m - n, m)]))
+    return repeating.pairs(pattern, beat, n, m, counting(beat.shorter(m)))
+
+
+def _batches(ranges: list[Rows], size: int) -> Iterator[list[tuple[int, Rows]]]:
+    """The ranges, numbered, cut and put together to batches of at most `size` rows."""
+    batch: list[tuple[int, Rows]] = []
+    room = size
+    for i, (low, stop) in enumerate(ranges):
+        start = low
+        while start < stop:
+            end = min(stop, start + room)
+            batch.append((i, (start, end)))
+            room -= end - start
+            start = end
+            if room == 0:
+                yield batch
+                batch, room = [], size
+    if batch:
+        yield batch
 
 
 def _ranges(start: int, stop: int, size: int) -> Iterable[Tensor]:
@@ -85,73 +167,87 @@ class Stretches:
 class RowCounter:
     """Counts rows of one pattern over keys [0, m); what it learns of a state of spans is kept."""
 
-    def __init__(self, pattern: Pattern, m: int) -> None:
+    def __init__(self, pattern: Pattern, m: int, work: Work | None = None) -> None:
         self.pattern, self.m = pattern, m
-        self.atoms = pattern.atoms()
-        self.spans: Numbering[tuple[Atom, Thinning | None]] = Numbering()
-        self.codes: list[int] = []  # the states met so far, each as the set of the spans that are on
-        self.states: list[State] = []  # what they mean
-        self.whole = torch.zeros(0, dtype=torch.long)  # per state: 1 if all keys of its segments count
-        self.open: list[int] = []  # the states in which residue classes decide
-        self.residues = Residues(m)
+        self.work = Work() if work is None else work
+        self.known = States(pattern)
+        self.residues = Residues(m, self.work)
         self.narrow = torch.int32 if m < 1 << 30 else torch.int64  # where sums of two positions fit
+
+    def totals(self, ranges: list[Rows]) -> list[int]:
+        """How many keys the rows start ≤ q < stop of each range see, all together."""
+        rows = sum(stop - start for start, stop in ranges)
+        self._foresee(ranges[-1][0], rows)
+        left, done, totals = self.work.left, 0, [0] * len(ranges)
+        for batch in _batches(ranges, BATCH):
+            found = self.rows(torch.cat([torch.arange(*part) for _, part in batch]))
+            for (i, _), part in zip(batch, found.split([b - a for _, (a, b) in batch]), strict=True):
+                totals[i] += int(part.sum())
+            if done == 0:
+                self.work.foresee_rest(left, len(found), rows)
+            done += len(found)
+        return totals
+
+    def _foresee(self, start: int, rows: int) -> None:
+        """Refuse at once what is far too much, by a look at a few rows."""
+        probe = self._edges(torch.arange(start, min(start + PROBE, self.m)))
+        ends = PER_EDGE * probe.size
+        if not self.known.thinned:
+            probe.merge_rows()
+        self.work.foresee((ends + probe.cost) * (rows // PROBE))
 
     def rows(self, q: Tensor, end: Tensor | None = None, spans_of: SpansOf | None = None) -> Tensor:
         """How many of the keys [0, end) each query sees; `spans_of` replaces the atoms' own spans."""
         end = torch.full_like(q, self.m) if end is None else end
-        if spans_of is None and not all(atom.gives("spans") for atom in self.atoms):
+        if spans_of is None and not all(atom.gives("spans") for atom in self.pattern.atoms()):
             return looking.rows(self.pattern, q, self.m, end)
         total = torch.zeros_like(q)
         thinned: dict[int, list[Stretches]] = {}  # by state: what is left to count
         for start in range(0, len(q), CHUNK):
             part = slice(start, start + CHUNK)
-            edges = Edges(torch.zeros_like(q[part]), end[part])
-            for atom in self.atoms:
-                for span in atom.spans(q[part], self.m) if spans_of is None else spans_of(atom, q[part]):
-                    edges.add(span.lo, span.hi, self.spans.number((atom, span.thinning)))
+            edges = self._edges(q[part], end[part], spans_of)
             total[part] = self._whole_segments(edges, start, thinned)
         for state, stretches in thinned.items():
-            self._add_thinned(total, q, self.states[state], stretches)
+            self._add_thinned(total, q, self.known.states[state], stretches)
         return total
+
+    def _edges(self, q: Tensor, end: Tensor | None = None, spans_of: SpansOf | None = None) -> Edges:
+        edges = Edges(torch.zeros_like(q), torch.full_like(q, self.m) if end is None else end)
+        for atom in self.known.atoms:
+            for span in atom.spans(q, self.m) if spans_of is None else spans_of(atom, q):
+                edges.add(span.lo, span.hi, self.known.bit(atom, span))
+        return edges
 
     def _whole_segments(self, edges: Edges, start: int, thinned: dict[int, list[Stretches]]) -> Tensor:
         """The keys of segments that count whole, per row; the segments of open states go to `thinned`."""
+        self.work.spend(PER_EDGE * edges.size)
         # Rows with equal spans count alike, unless residues of q tell them apart.
-        merges = all(thinning is None for _, thinning in self.spans.items)
-        alike = edges.merge_rows() if merges else None
+        alike = None if self.known.thinned else edges.merge_rows()
+        self.work.spend(edges.cost)
         found = torch.zeros_like(edges.end)
-        for lo, hi, state in edges.segments(self.codes):
-            self._learn()
+        for lo, hi, state in edges.segments(self.known.codes):
+            self.known.learn()
             length = hi - lo
-            found += length * self.whole.gather(0, state)
-            occurs = torch.bincount(state, minlength=len(self.codes)).tolist() if self.open else []
-            for index in self.open:
+            found += length * self.known.whole.gather(0, state)
+            occurs = (
+                torch.bincount(state, minlength=len(self.known.codes)).tolist() if self.known.open else []
+            )
+            for index in self.known.open:
                 if occurs[index]:
                     row = ((state == index) & (length > 0)).nonzero()[:, 0]
                     place = row + start, lo.gather(0, row), hi.gather(0, row)
                     thinned.setdefault(index, []).append(Stretches(*(x.to(self.narrow) for x in place)))
         return found if alike is None else found.repeat_interleave(alike)
 
-    def _learn(self) -> None:
-        """Find out what the states mean that were met for the first time."""
-        if len(self.states) == len(self.codes):
-            return
-        for code in self.codes[len(self.states) :]:
-            members: dict[Atom, bool | Thinning] = dict.fromkeys(self.atoms, False)
-            for atom, thinning in self.spans.on(code):
-                members[atom] = True if thinning is None else thinning
-            self.states.append(State(self.pattern, members))
-        verdicts = [state.verdict() for state in self.states]
-        self.whole = torch.tensor([int(verdict is True) for verdict in verdicts])
-        self.open = [i for i, verdict in enumerate(verdicts) if verdict is None]
-
     def _add_thinned(self, total: Tensor, q: Tensor, state: State, stretches: list[Stretches]) -> None:
         """Add what the stretches of one state hold, by their cells where they are few, else by sums."""
-        if sum(part.cells for part in stretches) <= self.m:
+        cells, rows = (sum(part.cells for part in stretches), sum(len(part.row) for part in stretches))
+        if cells <= max(min(self.m, BATCH), FEW * rows):
+            self.work.spend(PER_LOOK * cells * len(self.known.atoms))
             for part in stretches:
                 self._add_cells(total, q, part)
             return
-        for sums in self.residues.sums(state):
+        for sums in self.residues.sums(state, rows):
             for part in stretches:
                 own = q.gather(0, part.row.long()).to(self.narrow)
                 total.index_add_(0, part.row, sums.between(own, part.lo, part.hi))

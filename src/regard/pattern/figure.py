@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from regard.paper.figures import new_figure
 from regard.paper.ink import INK, MARK, QUIET
-from regard.pattern.picture import LEVELS, SHADES, view
+from regard.pattern.picture import LEVELS, SHADES, View, view
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -18,7 +18,12 @@ DOTTED = 64  # most positions whose diagonal is drawn as dots
 
 def figure(pattern: Pattern, n: int, m: int) -> Figure:
     """The picture of the last n of m queries and m keys."""
-    shown = view(pattern, n, m)
+    return page(view(pattern, n, m))
+
+
+def page(shown: View) -> Figure:
+    """The same of what is seen already."""
+    n, m = shown.n, shown.m
     tall = min(max(n / m, 0.15), 3.0)  # of the grid, against its width
     caption = [*shown.caption, *([f"shade: {shown.shading}"] if shown.shading else [])]
     words = 1.2 + 0.17 * len(caption)

@@ -21,6 +21,7 @@ from regard.pattern import looking
 from regard.pattern.counting import RowCounter
 from regard.pattern.residues import prefix
 from regard.pattern.spans import Span
+from regard.pattern.work import TooMuchError, Work
 
 if TYPE_CHECKING:
     import sympy
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 MOST_PERIOD = 5_040
 MOST_THRESHOLD = 65_536
+MOST_CASES = 1_000  # before the general one: each takes sympy about a millisecond
+QUICK_PERIOD, QUICK_THRESHOLD = 256, 512  # up to which nobody has to wait
 
 Quadratic = tuple[Fraction, Fraction, Fraction]  # the factors of 1, n, n²
 
@@ -46,6 +49,20 @@ def formula(pattern: Pattern, symbolic: bool) -> sympy.Expr:
     for atom in atoms:
         atom.closed_form(n, numbers(atom))  # raises, and says why, where a part has none
     return _derived(pattern, n)
+
+
+def is_quick(pattern: Pattern) -> bool:
+    """Whether the formula, or the reason why there is none, takes no time to speak of."""
+    atoms = pattern.atoms()
+    if pattern == atoms[0]:
+        return True
+    if not all(atom.gives("spans") for atom in atoms):  # every pair is looked at
+        return False
+    try:
+        period, back, first = settling(pattern)
+    except ValueError:
+        return True
+    return (period <= QUICK_PERIOD and back + first <= QUICK_THRESHOLD) or period > MOST_PERIOD
 
 
 def _single(atom: Atom, n: sympy.Symbol, symbolic: bool) -> sympy.Expr:
@@ -99,14 +116,15 @@ def totals(pattern: Pattern, stop: int) -> list[int]:
     position = torch.arange(stop - 1)
     if not all(atom.gives("spans") and atom.above(position) is not None for atom in pattern.atoms()):
         return looking.totals(pattern, stop)
-    below = RowCounter(pattern, stop).rows(position, end=position + 1)
+    work = Work.quick()
+    below = RowCounter(pattern, stop, work).rows(position, end=position + 1)
 
     def earlier(atom: Atom, key: Tensor) -> list[Span]:
         queries = atom.above(key)
         assert queries is not None
         return [Span(*queries)]
 
-    above = RowCounter(pattern, stop).rows(position, end=position, spans_of=earlier)
+    above = RowCounter(pattern, stop, work).rows(position, end=position, spans_of=earlier)
     return prefix(below + above).tolist()
 
 
@@ -115,14 +133,18 @@ def _derived(pattern: Pattern, n: sympy.Symbol) -> sympy.Expr:
     from sympy import Piecewise
 
     period, back, first = settling(pattern)
+    settles = back + first
     if period > MOST_PERIOD:
         raise ValueError(f"{pattern} repeats after {period:,} positions; formulas stop at {MOST_PERIOD:,}")
-    if back + first > MOST_THRESHOLD:
+    if settles > MOST_THRESHOLD:
         raise ValueError(
-            f"{pattern} settles after {back + first:,} positions; formulas stop at {MOST_THRESHOLD:,}"
+            f"{pattern} settles after {settles:,} positions; formulas stop at {MOST_THRESHOLD:,}"
         )
-    settled = back + first + period
-    values = totals(pattern, settled + 6 * period + 1)
+    settled = settles + period
+    try:
+        values = totals(pattern, settled + 6 * period + 1)
+    except TooMuchError:
+        raise ValueError(f"{pattern} takes too long to count: {len(pattern.atoms())} values") from None
     shorter = (p for p in range(1, period + 1) if period % p == 0 and _repeats(values, settled, p))
     period = next(shorter, period)
     classes = [_through(values, range(settled + r, len(values), period)) for r in range(period)]
@@ -136,7 +158,13 @@ def _derived(pattern: Pattern, n: sympy.Symbol) -> sympy.Expr:
     start = settled
     while start > 1 and holds(start - 1):
         start -= 1
-    early = [(_tidy(_polynomial(piece, n), n), last) for piece, last in _runs(values, start)]
+    runs = _runs(values, start)
+    if len(runs) > MOST_CASES:
+        raise ValueError(
+            f"{pattern} has {len(runs):,} cases before it settles at n = {start:,}; "
+            f"formulas stop at {MOST_CASES:,}"
+        )
+    early = [(_tidy(_polynomial(piece, n), n), last) for piece, last in runs]
     late = _classes(classes, n)
     if not early:
         return late
@@ -209,31 +237,46 @@ def _polynomial(quadratic: Quadratic, x: sympy.Expr) -> sympy.Expr:
 
 def _classes(classes: list[Quadratic], n: sympy.Symbol) -> sympy.Expr:
     """One expression for all residues r: the factors as polynomials in r, cut where they change."""
-    from sympy import Mod, Piecewise
+    from sympy import Add, Mod, Piecewise, Rational
 
     period = len(classes)
     if period == 1:
         return _tidy(_polynomial(classes[0], n), n)
     r = Mod(n, period)
+    monomials = [[r**i * n**degree for i in range(3)] for degree in range(3)]
     pieces = []
     start = 0
     while start < period:
-        fits = [_fit([c[degree] for c in classes[start:]]) for degree in range(3)]
-        length = min(length for _, length in fits)
-        inner = sum(_polynomial(fit, r - start) * n**degree for degree, (fit, _) in enumerate(fits))
+        fits: list[Quadratic] = []
+        length = period - start
+        for degree in range(3):
+            fit, length = _fit(classes, degree, start, length)  # no further than the ones before
+            fits.append(_moved(fit, start))
+        terms = [
+            Rational(factor.numerator, factor.denominator) * monomials[degree][i]
+            for degree, fit in enumerate(fits)
+            for i, factor in enumerate(fit)
+            if factor
+        ]
         start += length
-        pieces.append((inner.expand(), r < start if start < period else True))
+        pieces.append((Add(*terms), r < start if start < period else True))
     return Piecewise(*pieces)
 
 
-def _fit(values: list[Fraction]) -> tuple[Quadratic, int]:
-    """The quadratic through the first values, and how many of them it meets."""
-    known = values[:3]
+def _fit(classes: list[Quadratic], degree: int, start: int, most: int) -> tuple[Quadratic, int]:
+    """The quadratic through the first values from `start` on, and how many of at most `most` it meets."""
+    known = [quadratic[degree] for quadratic in classes[start : start + min(3, most)]]
     y0 = known[0]
     d1 = known[1] - y0 if len(known) > 1 else Fraction(0)
     d2 = (known[2] - 2 * known[1] + y0) / 2 if len(known) > 2 else Fraction(0)
     piece = (y0, d1 - d2, d2)
     length = len(known)
-    while length < len(values) and _value(piece, length) == values[length]:
+    while length < most and _value(piece, length) == classes[start + length][degree]:
         length += 1
     return piece, length
+
+
+def _moved(quadratic: Quadratic, start: int) -> Quadratic:
+    """The same counted from 0 on, where it was counted from `start`."""
+    c0, c1, c2 = quadratic
+    return c0 - c1 * start + c2 * start**2, c1 - 2 * c2 * start, c2

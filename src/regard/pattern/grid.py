@@ -58,6 +58,11 @@ class Neighbourhood(_Grid):
         r = self.reach
         return (down <= r) & (down >= -r) & (right <= r) & (right >= -r)
 
+    @property
+    def turns(self) -> list[tuple[int, int]] | None:
+        """Where rows begin, and where the borders stop and begin to crop."""
+        return [(place, self.cols) for place in (0, self.reach, self.cols - 1 - self.reach) if place >= 0]
+
     def spans(self, q: Tensor, m: int) -> list[Span]:
         """One span per row within reach."""
         row, col = q // self.cols, q % self.cols
@@ -98,6 +103,11 @@ class Axial(_Grid):
     def allows(self, q: Positions, k: Positions) -> Positions:
         """The same row or the same column."""
         return (q // self.cols == k // self.cols) | (q % self.cols == k % self.cols)
+
+    @property
+    def turns(self) -> list[tuple[int, int]] | None:
+        """Where rows begin."""
+        return [(0, self.cols)]
 
     def spans(self, q: Tensor, m: int) -> list[Span]:
         """The row whole; above and below it, every cols-th."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from regard.pattern import formulas, tiling
+from regard.pattern import formulas, stretches, tiling
 from regard.pattern.base import Atom, Pattern
 from regard.pattern.spans import BlockTail, CacheBound, EveryStep, Span
 
@@ -234,6 +234,50 @@ def period(atom: Atom, mask: Tensor) -> None:
             )
 
 
+def repeats(atom: Atom, mask: Tensor) -> None:
+    """What the proof in `repeating` asks of a value that repeats, beside what `period` promises."""
+    if not atom.repeats:
+        return
+    if atom.period is None or atom.horizon is None or not atom.gives("spans"):
+        raise MismatchError("what repeats must give its period, horizon and spans")
+    step, (back, first) = atom.period, atom.horizon
+    count = max(len(mask), min(first + back + 4 * step + 8, FARTHEST))
+    at = torch.arange(count)
+    seen = atom.allows(at[:, None], at).expand(count, count)
+    old, new = at[: max(0, count - step)], at[step:]
+    settled = (old[:, None] - at > max(step, back)) & (old[:, None] >= first)
+    ahead = at >= (at[:, None] + step).clamp(min=first)
+    ways = {
+        f"not the same for the query {step} further on": (seen[new] != seen[old]) & settled,
+        "later windows are told apart": (seen != seen[:, -1:]) & ahead,
+    }
+    for why, wrong in ways.items():
+        if (place := differing(wrong, torch.zeros_like(wrong))) is not None:
+            raise MismatchError(f"query {place[0]}, key {place[1]}: {why}")
+
+
+def turns(atom: Atom, mask: Tensor) -> None:
+    """Between two turns each end of a span stands still, or goes along with the query."""
+    known = stretches.turns(atom) if atom.gives("spans") else None
+    if known is None or not len(mask):
+        return
+    count = len(mask)
+    turned = torch.zeros(count, dtype=torch.bool)
+    for place, every in known:
+        turned[slice(place % every, None, every) if every else slice(place, place + 1)] = True
+    for span in atom.spans(torch.arange(count), count):
+        for name, end in (("lo", span.lo), ("hi", span.hi)):
+            move = end.expand(count).diff()
+            inside = ~turned[1:]
+            wrong = inside & (move != 0) & (move != 1)
+            wrong[1:] |= inside[1:] & inside[:-1] & (move[1:] != move[:-1])
+            if wrong.any():
+                q = int(wrong.nonzero()[0])
+                raise MismatchError(
+                    f"{name} of a span turns between queries {q} and {q + 1}, which is no turn"
+                )
+
+
 def closed_form(atom: Atom, mask: Tensor) -> None:
     """The formula in numbers and, with its letters put in, in letters."""
     from sympy import Symbol
@@ -276,5 +320,7 @@ HOOKS: dict[str, Callable[[Atom, Tensor], None]] = {
     "kept": kept,
     "complement_kept": complement_kept,
     "period": period,
+    "repeats": repeats,
+    "turns": turns,
     "closed_form": closed_form,
 }

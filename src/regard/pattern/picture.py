@@ -16,8 +16,9 @@ from torch import Tensor
 
 from regard.paper.ink import SEEN, UNSEEN
 from regard.paper.quantities import fine_percent
-from regard.pattern.counting import RowCounter
+from regard.pattern.counting import PER_LOOK, RowCounter
 from regard.pattern.summary import Summary, summarise
+from regard.pattern.work import MOST_STEPS, MOST_TABLE, TooMuchError, Work
 
 if TYPE_CHECKING:
     from regard.pattern.base import Pattern  # for its type alone: a pattern shows itself through this file
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 CELLS = 512  # most positions drawn one by one
 TILES = 128  # tiles per side above that
 EXACT = 4096  # most positions whose tiles are counted cell by cell; above, some of their queries are
-QUERIES = 32  # of each row of tiles, its first and its last among them
+QUERIES = (32, 4)  # of each row of tiles, its first and its last among them; few where each takes long
+MOST_SHADING = 500_000_000  # steps of work for the shades, so that a picture comes as soon as a count
 LEVELS = 8  # shades from empty, 0, to full
 WIDEST = 76  # characters of a title or a caption line
 LINES = 3  # of the caption that the formula may take
@@ -39,12 +41,17 @@ class View:
     """The shades of a grid of squares, each `size` positions wide, and the words around it."""
 
     levels: Tensor  # int8 (rows, cols), 0 empty … LEVELS full
+    name: str
     n: int
     m: int
     size: int
-    title: str
     caption: tuple[str, ...]
     sampled: bool
+
+    @property
+    def title(self) -> str:
+        """The pattern, cut to the width of a picture."""
+        return shorten(self.name)
 
     @property
     def shift(self) -> int:
@@ -69,16 +76,20 @@ class View:
 
 
 def view(pattern: Pattern, n: int, m: int, *, formula: bool = True) -> View:
-    """All that a picture of the last n of m queries and m keys has to show; a formula may take seconds."""
+    """All that a picture of the last n of m queries and m keys has to show; no formula has to be derived."""
     if n == 0 or m == 0:
         raise ValueError(f"a picture needs at least one query and one key, got {n=}, {m=}")
     if max(n, m) <= CELLS:
-        levels, size = pattern.dense(n, m).to(torch.int8) * LEVELS, 1
+        levels, size, sampled = pattern.dense(n, m).to(torch.int8) * LEVELS, 1, False
     else:
         size = -(-max(n, m) // TILES)
-        levels = _shades(pattern, n, m, size)
-    found = summarise(pattern, n, m, formula=formula)
-    return View(levels, n, m, size, shorten(str(pattern)), caption(found), max(n, m) > EXACT)
+        levels, sampled = _shades(pattern, n, m, size)
+    single = pattern.atoms() == [pattern]
+    try:
+        words = caption(summarise(pattern, n, m, formula=formula and single))
+    except ValueError as error:  # a picture is of use without the count
+        words = tuple(textwrap.wrap(f"not counted: {error}", WIDEST, max_lines=LINES, placeholder=" …"))
+    return View(levels, str(pattern), n, m, size, words, sampled)
 
 
 def text(dense: Tensor) -> str:
@@ -130,23 +141,55 @@ def ticks(start: int, stop: int) -> dict[int, str]:
     }
 
 
-def _shades(pattern: Pattern, n: int, m: int, size: int) -> Tensor:
-    """The share of each tile that is seen, as a level; only what is empty or full looks so."""
-    first = torch.arange(0, n, size)
-    height = (n - first).clamp(max=size)
-    ends = torch.arange(size, m + size, size).clamp(max=m)
-    if max(n, m) <= EXACT:
-        within = [torch.arange(int(h)) for h in height]
-    else:
-        # Multiples of the golden ratio do not fall into step with a stride of the pattern.
-        spread = torch.arange(2, QUERIES) * 0.6180339887 % 1
-        within = [torch.cat([torch.tensor([0, int(h) - 1]), (spread * h).long()]) for h in height]
-    queries = torch.tensor([len(part) for part in within])
-    q = torch.cat([part + start for part, start in zip(within, first, strict=True)]) + m - n
-    until = RowCounter(pattern, m).rows(q.repeat_interleave(len(ends)), ends.repeat(len(q))).view(len(q), -1)
-    until = torch.stack([part.sum(0) for part in until.split(queries.tolist())])  # (tile rows, tile columns)
-    count = until.diff(dim=1, prepend=torch.zeros(len(first), 1, dtype=torch.long))
-    cells = queries[:, None] * ends.diff(prepend=torch.zeros(1, dtype=torch.long))
+def _shades(pattern: Pattern, n: int, m: int, size: int) -> tuple[Tensor, bool]:
+    """The share of each tile that is seen, as a level, and whether it is estimated from some queries."""
+    exact = max(n, m) <= EXACT
+    for queries in (size, *QUERIES) if exact else QUERIES:
+        try:
+            return _levels(*_counted(pattern, n, m, size, queries), m, size), queries < size
+        except TooMuchError:
+            pass  # fewer tell less, and more than nothing
+        if exact and PER_LOOK * len(pattern.atoms()) * n * m <= MOST_STEPS:
+            return _levels(*_looked(pattern, n, m, size), m, size), False
+    raise ValueError(
+        f"{pattern} at {n=}, {m=} takes too long to shade: "
+        f"the residues of {len(pattern.atoms())} values have to be counted over {m:,} keys"
+    )
+
+
+def _levels(count: Tensor, queries: Tensor, m: int, size: int) -> Tensor:
+    """The levels of tiles of which so many queries saw so many keys; only what is empty or full looks so."""
+    cells = queries[:, None] * _ends(m, size).diff(prepend=torch.zeros(1, dtype=torch.long))
     level = (count / cells * LEVELS).round().clamp(1, LEVELS - 1)
     level[count == 0], level[count == cells] = 0, LEVELS
     return level.to(torch.int8)
+
+
+def _ends(m: int, size: int) -> Tensor:
+    return torch.arange(size, m + size, size).clamp(max=m)
+
+
+def _counted(pattern: Pattern, n: int, m: int, size: int, queries: int) -> tuple[Tensor, Tensor]:
+    """How many keys of each tile so many queries of its row see, and how many there are of them."""
+    first, ends = torch.arange(0, n, size), _ends(m, size)
+    height = (n - first).clamp(max=size)
+    if queries == size:
+        within = [torch.arange(int(h)) for h in height]
+    else:
+        # Multiples of the golden ratio do not fall into step with a stride of the pattern.
+        spread = torch.arange(2, queries, dtype=torch.double) * 0.6180339887 % 1
+        within = [torch.cat([torch.tensor([0, int(h) - 1]), (spread * h).long()]) for h in height]
+    asked = [len(part) for part in within]
+    q = torch.cat([part + start for part, start in zip(within, first, strict=True)]) + m - n
+    counter = RowCounter(pattern, m, Work(MOST_SHADING, MOST_TABLE))
+    until = counter.rows(q.repeat_interleave(len(ends)), ends.repeat(len(q))).view(len(q), -1)
+    until = torch.stack([part.sum(0) for part in until.split(asked)])  # (tile rows, tile columns)
+    return until.diff(dim=1, prepend=torch.zeros(len(first), 1, dtype=torch.long)), torch.tensor(asked)
+
+
+def _looked(pattern: Pattern, n: int, m: int, size: int) -> tuple[Tensor, Tensor]:
+    """The same of all queries, by looking at each cell."""
+    rows, k = torch.arange(m - n, m).split(size), torch.arange(m)
+    seen = [pattern.allows(q[:, None], k[None, :]).expand(len(q), m).sum(0) for q in rows]
+    count = [torch.stack([part.sum() for part in row.split(size)]) for row in seen]
+    return torch.stack(count), torch.tensor([len(q) for q in rows])

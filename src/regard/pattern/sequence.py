@@ -35,6 +35,7 @@ class Full(Atom):
     """
 
     distance = True
+    repeats = True
     any_shape = True
     sees_itself = True
     monotone = True
@@ -78,6 +79,7 @@ class Causal(Atom):
     """
 
     distance = True
+    repeats = True
     sees_itself = True
     monotone = True
     period = 1
@@ -121,6 +123,7 @@ class Strided(Atom):
 
     back: int
     distance = True
+    repeats = True
     letters: ClassVar = {"back": "t"}
     sees_itself = True
     monotone = True
@@ -178,9 +181,11 @@ class Dilated(Atom):
     back: int
     step: int
     distance = True
+    repeats = True
     letters: ClassVar = {"back": "t", "step": "s"}
     sees_itself = True
     monotone = True
+    period = 1  # past its last key nothing repeats
 
     def __post_init__(self) -> None:
         check_field("back", self.back, 0)
@@ -189,11 +194,6 @@ class Dilated(Atom):
     def allows(self, q: Positions, k: Positions) -> Positions:
         """q − k one of 0, step, …, back·step."""
         return (k <= q) & (q - k <= self.back * self.step) & ((q - k) % self.step == 0)
-
-    @property
-    def period(self) -> int:
-        """The step; without earlier positions there is no period."""
-        return self.step if self.back else 1
 
     @property
     def horizon(self) -> tuple[int, int]:
@@ -243,6 +243,7 @@ class SparseStrided(Atom):
 
     stride: int
     distance = True
+    repeats = True
     letters: ClassVar = {"stride": "l"}
     sees_itself = True
     monotone = True

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from regard.paper.formulas import PlainFormula, write
+from regard.pattern.formulas import is_quick
 
 if TYPE_CHECKING:
     from regard.pattern.base import Pattern
@@ -49,8 +50,8 @@ class Summary:
         return asdict(self) | {"dense": self.dense, "share": self.share, "saving": self.saving} | written
 
 
-def summarise(pattern: Pattern, n: int, m: int | None = None, *, formula: bool = True) -> Summary:
-    """Count a pattern at one length; the formula, which may take seconds, can be left out.
+def summarise(pattern: Pattern, n: int, m: int | None = None, *, formula: bool | None = None) -> Summary:
+    """Count a pattern at one length; a formula that takes seconds comes only if asked for (False: none does).
 
     >>> from regard.pattern import Strided
     >>> found = summarise(Strided(back=3), 16)
@@ -61,7 +62,9 @@ def summarise(pattern: Pattern, n: int, m: int | None = None, *, formula: bool =
     written, letters, why = None, None, None
     if n != m:
         why = "formulas are for as many queries as keys"
-    elif formula:
+    elif formula is None and not is_quick(pattern):
+        why = "not worked out here: formula() takes the time"
+    elif formula is not False:
         try:
             written = write(pattern.formula())
             letters = write(pattern.formula(symbolic=True)) if [pattern] == pattern.atoms() else None

@@ -21,7 +21,11 @@ LEFT, TOP, LINE = 76, 88, 20
 
 def svg(pattern: Pattern, n: int, m: int, *, formula: bool = True) -> str:
     """The picture of the last n of m queries and m keys as a file of its own, with title and caption."""
-    shown = view(pattern, n, m, formula=formula)
+    return page(view(pattern, n, m, formula=formula))
+
+
+def page(shown: View) -> str:
+    """The same of what is seen already."""
     parts, (width, height) = _grid(shown)
     parts.insert(0, words(24, 34, shown.title, font_size=16, font_weight=600, fill=INK))
     y = TOP + height + 38
@@ -29,20 +33,21 @@ def svg(pattern: Pattern, n: int, m: int, *, formula: bool = True) -> str:
         y += LINE
         parts.append(words(24, y, text, font_size=13, font_weight=None if i else 600, fill=INK))
     wide = max(LEFT + width + 24, 24 + 6.9 * max(map(len, (shown.title, *shown.caption))), 420)
-    return document(parts, (0, 0, round(wide), round(y + 20)), _name(pattern, n, m))
+    return document(parts, (0, 0, round(wide), round(y + 20)), _name(shown))
 
 
 def inside(pattern: Pattern, n: int, m: int) -> str:
     """The same for a page whose colours it takes, without the words that stand there as text."""
-    parts, (width, height) = _grid(view(pattern, n, m, formula=False))
+    shown = view(pattern, n, m, formula=False)
+    parts, (width, height) = _grid(shown)
     wide = max(LEFT + width + 24, 300)
     box = (0, TOP - 44, wide, height + 88)
-    picture = drawing(parts, box, _name(pattern, n, m), style=f"max-width:{wide:.0f}px")
+    picture = drawing(parts, box, _name(shown), style=f"max-width:{wide:.0f}px")
     return themed(picture, SEEN, UNSEEN, WHITE)
 
 
-def _name(pattern: Pattern, n: int, m: int) -> str:
-    return f"{pattern}: {n:,} queries, {m:,} keys"
+def _name(shown: View) -> str:
+    return f"{shown.name}: {shown.n:,} queries, {shown.m:,} keys"
 
 
 def _grid(shown: View) -> tuple[list[str], tuple[float, float]]:

@@ -26,15 +26,16 @@ class Numbering(Generic[T]):
         return [item for item, number in self.items.items() if bits >> number & 1]
 
 
+@cache
 def truth_columns(count: int) -> tuple[list[int], int]:
     """The columns of a truth table of so many letters, a bit for each line, and the one that always holds.
 
     >>> [f"{column:04b}" for column in truth_columns(2)[0]], f"{truth_columns(2)[1]:04b}"
     (['1010', '1100'], '1111')
     """
-    lines = 1 << count
-    columns = [sum(1 << line for line in range(lines) if line >> i & 1) for i in range(count)]
-    return columns, (1 << lines) - 1
+    always = (1 << (1 << count)) - 1
+    # 2^i lines with zero, then as many with one, over and over: a repeating fraction.
+    return [always // ((1 << (1 << i)) + 1) << (1 << i) for i in range(count)], always
 
 
 @cache
@@ -85,6 +86,16 @@ class Edges:
         alike.append(len(self.positions))
         self.positions.append(position)
         self.masks.append(mask)
+
+    @property
+    def size(self) -> int:
+        """How many positions there are."""
+        return len(self.positions) * len(self.end)
+
+    @property
+    def cost(self) -> int:
+        """About how many steps `segments` takes: a compare-exchange is two, a look at a column eight."""
+        return 2 * len(comparators(len(self.positions))) * len(self.end) + 8 * self.size
 
     def merge_rows(self) -> Tensor:
         """Keep one of each run of equal rows, where that halves them; how many rows each stands for."""

@@ -150,7 +150,9 @@ def _by_distance(pattern: Pattern, n: int, m: int, size: int) -> States:
 
     query_tiles, key_tiles = -(-n // size), -(-m // size)
     whole = torch.tensor(size)
-    diagonals = torch.arange(-key_tiles + 1, query_tiles)  # query tile minus key tile
+    diagonals = torch.arange(-key_tiles + 1, max(query_tiles, 1))[
+        : query_tiles + key_tiles
+    ]  # query tile minus key tile
     kinds = judge(diagonals * size + shift, whole, torch.tensor(0), whole)
     diagonals, kinds = diagonals[kinds != EMPTY].flip(0), kinds[kinds != EMPTY].flip(0)
     out: States = ([], [], [])

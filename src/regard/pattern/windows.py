@@ -31,6 +31,7 @@ class Windowed(Atom):
     """
 
     size: int
+    repeats = True
     letters: ClassVar = {"size": "w"}
     sees_itself = True
     monotone = True
@@ -88,6 +89,7 @@ class Blocks(Atom):
     """
 
     size: int
+    repeats = True
     letters: ClassVar = {"size": "b"}
     sees_itself = True
     monotone = True
@@ -149,6 +151,7 @@ class SparseFixed(Atom):
 
     stride: int
     summary: int
+    repeats = True
     letters: ClassVar = {"stride": "l", "summary": "c"}
     sees_itself = True
     monotone = True
