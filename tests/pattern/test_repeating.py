@@ -166,6 +166,19 @@ def test_rows_that_no_memory_holds_are_refused():
         Causal().tiles(T)
 
 
+def test_what_64_bits_do_not_hold_is_right_or_refused():
+    n = 10**18
+    assert (Windowed(10) | Global(1) & Causal()).pairs(n) == windows(10, n) + n - 10
+    assert Causal().pairs(n) == comb(n + 1, 2)
+    for ask in (Causal().svg, (Windowed(10) | Strided(3)).svg, RandomBlocks(2**30).pairs):
+        with pytest.raises(ValueError, match="takes too long"):
+            ask(n)
+    with pytest.raises(ValueError, match="takes too long"):
+        Causal().pairs(10**19)
+    with pytest.raises(ValueError, match="takes too much memory"):
+        Causal().row_pairs(2, n)
+
+
 @pytest.mark.parametrize("kind", [np.int64, np.int32, np.uint8])
 def test_sizes_may_be_numpy_integers(kind):
     pattern, n, m = Windowed(3) | Global(1), kind(5), kind(8)

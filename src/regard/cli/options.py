@@ -34,7 +34,7 @@ def length(name: str, text: str) -> int:
     >>> length("n", "64k")
     65536
     """
-    match = re.fullmatch(r"(\d{1,12})([kKmM]?)", text.replace(",", "").replace("_", ""))
+    match = re.fullmatch(r"(\d{1,13})([kKmM]?)", text.replace(",", "").replace("_", ""))
     if match is None:
         raise ValueError(f"{name} must be a whole number such as 4096, 64k or 1M, got {name}={text!r}")
     return int(match[1]) * UNITS[match[2].lower()]

@@ -74,8 +74,8 @@ def row_pairs(pattern: Pattern, n: int, m: int) -> Tensor:
         before = prefix(pattern.allows(torch.arange(1 - n, m), torch.tensor(0)))  # by distance, from 1 − n
         q = torch.arange(m - n, m)
         return before[q + n] - before[q + n - m]
-    counter = RowCounter(pattern, m)
     try:
+        counter = RowCounter(pattern, m)
         return torch.cat([counter.rows(q) for q in _ranges(m - n, m, BATCH)])
     except TooMuchError:
         why = _why(pattern, repeating.rhythm(pattern), n, m)
@@ -93,7 +93,7 @@ def _why(pattern: Pattern, beat: Rhythm | None, n: int, m: int) -> str:
 
 
 def _by_closed_distance(pattern: Pattern, beat: Rhythm | None, n: int, m: int, work: Work) -> int:
-    if max(n, m) > LONGEST:
+    if max(n, m) > 1 << 61:  # positions are asked for in 64 bits, at twice as many
         raise TooMuchError
     return distances.pairs(pattern, n, m)
 
@@ -168,6 +168,8 @@ class RowCounter:
     """Counts rows of one pattern over keys [0, m); what it learns of a state of spans is kept."""
 
     def __init__(self, pattern: Pattern, m: int, work: Work | None = None) -> None:
+        if m > LONGEST:
+            raise TooMuchError
         self.pattern, self.m = pattern, m
         self.work = Work() if work is None else work
         self.known = States(pattern)
