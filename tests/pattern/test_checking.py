@@ -178,6 +178,23 @@ LIES = {
         "is not kept",
         {"complement_kept": lambda self: CacheBound(recent=9)},
     ),
+    "turns": (
+        "turns",
+        "lo of a span turns between queries 2 and 3, which is no turn",
+        {
+            "repeats": True,
+            "period": 3,
+            "spans": lambda self, q, m: [Span((q - self.back).clamp(min=0), q + 2)],
+        },
+    ),
+    "turns of its own": (
+        "turns",
+        "which is no turn",
+        {
+            "turns": [(4, 7)],
+            "spans": lambda self, q, m: [Span((q - self.back).clamp(min=0), q + 2)],
+        },
+    ),
     "horizon": ("period", r"horizon=\(0, 0\) promises", {"horizon": (0, 0)}),
     "total": ("total", "at least 1", {"total": 0}),
     "total unchecked": (
@@ -204,6 +221,11 @@ def other(name="Lie2", **body):
 
 def stripes(self, q, k):
     return (q + 2 * k) % 3 == 0
+
+
+def spans_of_stripes(self, q, m):
+    first = q % 3
+    return [Span(first + 3 * i, first + 3 * i + 1) for i in range(m // 3 + 1)]
 
 
 def five(self, q, m):
@@ -234,6 +256,18 @@ OTHERS = {
     "period": (
         r"not the same when .* period=2, horizon=\(0, 0\)",
         {"allows": stripes, "period": 2, "horizon": (0, 0)},
+    ),
+    "repeats without more": ("must give its period, horizon and spans", {"allows": stripes, "repeats": True}),
+    "repeats": (
+        "repeats of .* later windows are told apart",
+        {
+            "allows": stripes,
+            "spans": spans_of_stripes,
+            "period": 3,
+            "horizon": (0, 0),
+            "repeats": True,
+            "turns": [(0, 1)],
+        },
     ),
     "first": ("period=1, horizon", {"allows": lambda self, q, k: k < 9, "period": 1, "horizon": (0, 8)}),
     "monotone with gaps": (
@@ -274,11 +308,6 @@ def test_other_lies_are_caught(name):
     says, body = OTHERS[name]
     with pytest.raises(ValueError, match=says):
         check_pattern(other(**body))
-
-
-def spans_of_stripes(self, q, m):
-    first = q % 3
-    return [Span(first + 3 * i, first + 3 * i + 1) for i in range(m // 3 + 1)]
 
 
 def test_stripes_without_the_monotone_promise_are_right():
