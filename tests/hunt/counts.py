@@ -8,6 +8,8 @@ import random
 import time
 from unittest.mock import patch
 
+import torch
+
 from regard.pattern import (
     Axial,
     Blocks,
@@ -39,6 +41,7 @@ WAYS = (counting._by_rows, counting._by_stretches, counting._by_closed_distance,
 def hunt(times: int, seed: int) -> Found:
     """So many expressions, each small and large."""
     found = Found()
+    torch.set_num_threads(1)  # CPU time of several would be that of their waiting for each other
     Causal().pairs(3), summarise(Causal() & Full(), 3)  # so that imports are not measured
     for number in range(times):
         draw = random.Random(f"counts {seed} {number}")
