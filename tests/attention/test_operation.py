@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch._dynamo.testing import CompileCounterWithBackend
 
-from regard.attention import DistanceBias, attend
+from regard.attention import DistanceBias, attend, linear_attend
 from regard.pattern import Causal, Global, Pattern, RandomBlocks, SparseFixed, Strided, Windowed
 from tests.attention.matching import COMPOSITE, inputs
 
@@ -108,3 +108,35 @@ def test_fewer_queries_than_keys() -> None:
         torch.testing.assert_close(got, want)
         for mine, theirs in zip(*(torch.autograd.grad(y.sum(), xs) for y in (got, want)), strict=True):
             torch.testing.assert_close(mine, theirs, atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("causal", [True, False])
+@pytest.mark.parametrize("packed", [True, False])
+def test_linear_attention_is_one_graph_too(causal: bool, packed: bool) -> None:
+    counter, counts = CompileCounterWithBackend("aot_eager"), set()
+
+    def run(q: Tensor, k: Tensor, v: Tensor, segments: Tensor | None) -> Tensor:
+        return linear_attend(q, k, v, causal=causal, feature="elu1", segments=segments)
+
+    fast = torch.compile(run, fullgraph=True, dynamic=True, backend=counter)
+    for n in (100, 101, 90, 33):
+        xs = [x.requires_grad_() for x in inputs(n)]
+        segments = torch.arange(n)[None] // 30 if packed else None
+        got, want = fast(*xs, segments), run(*xs, segments)
+        counts.add(counter.frame_count)
+        torch.testing.assert_close(got, want)
+        grads = (torch.autograd.grad(y.square().sum(), xs) for y in (got, want))
+        for mine, theirs in zip(*grads, strict=True):
+            torch.testing.assert_close(mine, theirs, atol=1e-5, rtol=1e-4)
+    assert len(counts) == 1
+
+
+def test_linear_attention_is_exported_with_a_length_that_varies() -> None:
+    class Module(nn.Module):
+        def forward(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+            return linear_attend(q, k, v, causal=True, feature="elu1")
+
+    n = torch.export.Dim("n", min=2, max=4096)
+    exported = torch.export.export(Module(), inputs(100), dynamic_shapes=({2: n},) * 3).module()
+    for length in (57, 300):
+        torch.testing.assert_close(exported(*inputs(length)), Module()(*inputs(length)))

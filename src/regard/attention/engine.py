@@ -195,13 +195,14 @@ def _with_sinks(found: Attended, sinks: Tensor, H: int) -> Attended:
         got = f"{tuple(sinks.shape)} {sinks.dtype}" if isinstance(sinks, Tensor) else type(sinks).__name__
         raise ValueError(f"sinks must be floating numbers of shape (H,) = ({H},), got {got}")
     assert found.lse is not None
-    lse = found.lse.clamp(min=torch.finfo(found.lse.dtype).min)  # no key: finite, so that nothing is ∞ − ∞
-    sink = sinks.to(lse.dtype)[:, None]
+    least = torch.finfo(found.lse.dtype).min
+    # Finite, so that nothing is ∞ − ∞: a row without keys, below a sink that takes nothing.
+    lse, sink = found.lse.clamp(min=least), sinks.to(found.lse.dtype).clamp(min=least / 2)[:, None]
     share = torch.sigmoid(lse - sink)[..., None]
     weights = None if found.weights is None else (found.weights * share).to(found.weights.dtype)
-    return Attended(
-        (found.out * share).to(found.out.dtype), torch.logaddexp(found.lse, sink.expand_as(lse)), weights
-    )
+    nothing = (found.lse == -torch.inf) & (sinks == -torch.inf)[:, None]
+    total = torch.logaddexp(lse, sink.expand_as(lse)).masked_fill(nothing, -torch.inf)
+    return Attended((found.out * share).to(found.out.dtype), total, weights)
 
 
 def choose(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from regard.attention.inputs import pattern_of
 from regard.attention.problem import Attended, Form, Problem
 from regard.pattern import Documents, Pattern
 
@@ -53,7 +54,12 @@ def _compiled() -> Callable[..., object]:
 
 
 def block_mask(
-    pattern: Pattern, n: int, device: torch.device | str = "cpu", *, m: int | None = None, size: int = 128
+    pattern: Pattern | str,
+    n: int,
+    device: torch.device | str = "cpu",
+    *,
+    m: int | None = None,
+    size: int = 128,
 ) -> BlockMask:
     """A BlockMask for users of FlexAttention, from the pattern's tiles and not from its mask.
 
@@ -61,6 +67,7 @@ def block_mask(
     >>> block_mask(Strided(back=128), 1024).sparsity()
     76.5625
     """
+    pattern = pattern_of(pattern)
     n, m = pattern.resolve(n, m)
     where = torch.device(device)
     if where.type == "cuda" and where.index is None:  # "cuda" is another device in another context

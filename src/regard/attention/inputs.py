@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from math import inf
 
 import torch
 from torch import Tensor
@@ -22,7 +23,7 @@ def pattern_of(pattern: object, is_causal: bool = False) -> Pattern:
     """A pattern that was given as a value or as text, and its causal part where that is asked for."""
     if isinstance(pattern, str):
         if torch.compiler.is_compiling():
-            from regard.attention.operation import parsed_in_trace
+            from regard.attention.text_in_trace import parsed_in_trace
 
             pattern = parsed_in_trace(pattern)
         else:
@@ -84,8 +85,9 @@ def problem_of(  # noqa: PLR0913 - the arguments of `attend`
     kind = query.device.type
     if kind in AUTOCAST and torch.is_autocast_enabled(kind) and query.dtype != torch.float64:
         # As torch's own kernels do, so that the type of the result does not depend on who runs.
-        check_tensors(query, key, value)
-        query, key, value = (x.to(torch.get_autocast_dtype(kind)) for x in (query, key, value))
+        cast = torch.get_autocast_dtype(kind)
+        if all(isinstance(x, Tensor) and x.is_floating_point() for x in (key, value)):
+            query, key, value = query.to(cast), key.to(cast), value.to(cast)
     factor = query.shape[-1] ** -0.5 if scale is None and query.shape[-1] else scale
     bare = bias is mask is segments is key_segments is cu_seqlens is offset is softcap is None
     if bare and factor.__class__ is float and not (dropout or weights or lse):  # most calls
@@ -109,6 +111,7 @@ def problem_of(  # noqa: PLR0913 - the arguments of `attend`
         pair = _segments(segments, key_segments, query, start, (B, N, M))
     if softcap is not None and not softcap > 0:
         raise ValueError(f"softcap must be positive, got {softcap=}")
+    softcap = None if softcap == inf else softcap
     if not 0 <= dropout < 1:
         raise ValueError(f"dropout must be at least 0 and below 1, got {dropout=}")
     seed = draw_seed(query.device, generator) if dropout else None
@@ -129,6 +132,8 @@ def _offset(offset: int | Tensor, query: Tensor, B: int) -> Tensor:
     ):
         got = f"{tuple(offset.shape)} {offset.dtype}" if isinstance(offset, Tensor) else repr(offset)
         raise ValueError(f"offset must be an integer from 0 on or integers of shape (B,) = ({B},), got {got}")
+    if offset.device.type == "cpu" and offset.numel() and int(offset.min()) < 0:
+        raise ValueError(f"offset must not be negative, got {offset.tolist()}")
     return offset.long()
 
 
@@ -150,7 +155,7 @@ def _check_bias(bias: Tensor | DistanceBias, query: Tensor, shape: tuple[int, in
 def _mask(mask: Tensor, query: Tensor, shape: tuple[int, int, int, int]) -> Tensor:
     check_on(query, mask=mask)
     if not _broadcasts(mask, shape) or mask.dtype != torch.bool:
-        got = f"{tuple(mask.shape)} {mask.dtype}"
+        got = f"{tuple(mask.shape)} {mask.dtype}" + ("; numbers go to bias=" * mask.is_floating_point())
         raise ValueError(f"mask must be boolean and broadcast to (B, H, N, M) = {shape}, got {got}")
     return mask.view(*[1] * (4 - mask.ndim), *mask.shape)
 
@@ -191,6 +196,7 @@ def _labels(name: str, given: Tensor, query: Tensor, shape: tuple[int, int], let
     whole = not given.is_floating_point() and given.dtype not in (torch.bool, torch.uint64)
     if tuple(given.shape) != shape or not whole:
         got = f"{tuple(given.shape)} {given.dtype}"
+        got += "; of a padding mask make torch.where(padding, -1, 0)" if given.dtype == torch.bool else ""
         raise ValueError(f"{name} must be integers of shape (B, {letter}) = {shape}, got {got}")
     if given.dtype in (torch.int32, torch.int64):
         return given
@@ -205,6 +211,11 @@ def _packed_documents(cu: Tensor, segments: Tensor | None, query: Tensor, B: int
     if B != 1 or cu.ndim != 1 or len(cu) < 1 or cu.dtype not in (torch.int32, torch.int64):
         got = f"{tuple(cu.shape)} {cu.dtype}, B={B}"
         raise ValueError(f"cu_seqlens must be integers (documents + 1,) for one packed row, B=1, got {got}")
+    if cu.device.type == "cpu":  # elsewhere it would wait for the device
+        ends = cu.tolist()
+        if ends[0] != 0 or ends != sorted(ends) or ends[-1] > M:
+            got = f"{ends[:4]}…{ends[-1:]}" if len(ends) > 8 else str(ends)
+            raise ValueError(f"cu_seqlens must grow from 0 to at most {M=}, got {got}")
     at = torch.arange(M, device=query.device, dtype=cu.dtype)
     number = torch.bucketize(at, cu[1:].contiguous(), right=True)
     return torch.where(at < cu[-1], number, -1)[None].int()

@@ -35,26 +35,6 @@ LIBRARY.define(f"attend_backward(Tensor grad, Tensor? of_lse, Tensor out, Tensor
 _parse = lru_cache(maxsize=256)(parse)
 
 
-class _Parsed:
-    """Patterns that were given as text inside a compiled function, each under a name made from its text."""
-
-
-PARSED = _Parsed()
-
-
-@torch.compiler.assume_constant_result  # the compiler need not follow the parser
-def _name_of(text: str) -> str:
-    name = f"pattern_{text.encode().hex()}"
-    setattr(PARSED, name, _parse(text))
-    return name
-
-
-def parsed_in_trace(text: str) -> Pattern:
-    """The pattern of a text, as a value that the compiler can hold."""
-    pattern: Pattern = getattr(PARSED, _name_of(text))
-    return pattern
-
-
 def run_compiled(problem: Problem, impl: str) -> Attended:
     """The answer to a problem in a form that compiles: torch's own kernel where it knows the pattern."""
     if problem.weights or impl == "reference":

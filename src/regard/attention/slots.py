@@ -2,6 +2,7 @@
 
 import torch
 
+from regard.attention import reference
 from regard.attention.problem import Attended, Form, Problem
 from regard.pattern import Full
 
@@ -14,13 +15,13 @@ def refuses(form: Form) -> str | None:
 def attend(problem: Problem) -> Attended:
     """The output; a slot that holds nothing, or nothing that may be seen, has no weight."""
     q, form = problem.query, problem.form
+    if form.empty:
+        return reference.attend(problem)
     B, H, G, N, _, D = form.sizes[:6]
     kind = torch.promote_types(form.dtype, torch.float32)
     grouped = q.reshape(B, G, H // G * N, D)  # the heads of a group are further queries of its keys
-    key = problem.key
-    if form.dtype == torch.float16:  # whose products overflow
-        grouped, key = grouped.to(kind), key.to(kind)
-    scores = (grouped @ key.mT).view(B, H, N, -1).to(kind) * problem.scale
+    # A product of halves would be rounded to their few digits, or overflow, before the softmax.
+    scores = (grouped.to(kind) @ problem.key.to(kind).mT).view(B, H, N, -1) * problem.scale
     spelt = problem.segments is None and problem.slots is None and form.pattern == Full()
     allowed = problem.mask if spelt else problem.allowed()
     bias = problem.dense_bias()

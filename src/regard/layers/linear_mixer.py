@@ -86,8 +86,7 @@ class LinearAttention:
             with torch.no_grad():
                 weights = linear(q, k, unit.expand(B, G, N, N), causal=causal, segments=segments)
             trace.record("weights", weights)
-        impl = "chunked" if torch.compiler.is_compiling() else "auto"  # the compiler fuses plain torch
-        return linear(q, k, v, causal=causal, segments=segments, impl=impl)
+        return linear(q, k, v, causal=causal, segments=segments)
 
     def choose(self, form: Form) -> Choice:
         """What runs a problem of this form, and why."""

@@ -62,6 +62,10 @@ def linear_attend(  # noqa: PLR0913  the signature is the public contract
     phi = _named(feature)
     if query.shape[2] == key.shape[2] == 1 and segments is None:
         causal = False  # the recurrent step: one key joins the state, and one query reads it
+    if torch.compiler.is_compiling() and state is None and not return_state:
+        from regard.attention.linear.operation import linear_in_trace
+
+        return linear_in_trace(_apply(phi, query), _apply(phi, key), value, segments, causal, impl)
     name = _choose(impl, query, value, causal)
     fused = name == "triton" and phi in FEATURES.values()
     q, k = (query, key) if fused else (_apply(phi, query), _apply(phi, key))

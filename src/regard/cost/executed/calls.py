@@ -212,7 +212,11 @@ def _projection(a: Arguments) -> Called:
 
 
 # Our own operations as the dispatcher knows them; a name with _backward counts the gradient.
-OPERATION_RULES: dict[str, Rule] = {"attend": _operation, "attend_qkv": _attend_qkv}
+OPERATION_RULES: dict[str, Rule] = {
+    "attend": _operation,
+    "attend_qkv": _attend_qkv,
+    "linear_attend": lambda a: _linear_attend(a | {"feature": identity, "state": None}),
+}
 
 
 def code_rules() -> dict[CodeType, tuple[str, Rule]]:
