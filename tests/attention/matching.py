@@ -26,7 +26,7 @@ from regard.pattern import (
 
 Inputs = tuple[Tensor, Tensor, Tensor]
 
-CPU = ("sdpa", "folded", "chunked", "gathered", "auto")
+CPU = ("sdpa", "folded", "chunked", "gathered", "packed", "slots", "auto")
 NAMES = ("out", "dq", "dk", "dv")
 COMPOSITE = Causal() & Strided(back=128) | Global(first=4) & Causal()
 

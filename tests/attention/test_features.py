@@ -282,3 +282,149 @@ class TestDropout:
         one = kept(torch.tensor([9]), 0.5, torch.tensor(0), places[:, None], places).double() - 0.5
         for a, b in ((one[1:], one[:-1]), (one[:, 1:], one[:, :-1]), (one[1:, 1:], one[:-1, :-1])):
             assert abs(float((a * b).mean())) < 4 * 0.25 / 400
+
+
+class TestPackedDocuments:
+    def segments(self) -> Tensor:
+        rows = [[0] * 100 + [1] * 60 + [-1] * 20 + [2] * 20, [-1] * 20 + [5] * 180, [9] * 200]
+        return torch.tensor(rows)
+
+    @pytest.mark.parametrize("pattern", [Full(), Causal(), Strided(back=30), ~Causal()], ids=str)
+    @pytest.mark.parametrize("options", [{}, {"softcap": 2.0}, {"bias": DistanceBias((0.1,) * 4)}], ids=str)
+    def test_each_is_a_problem_of_its_own(self, pattern: Pattern, options: dict[str, Any]) -> None:
+        xs = inputs(200, B=3, H=4, G=2)
+        ran = assert_matches(xs, pattern, ("packed", "auto"), segments=self.segments(), **options)
+        assert ran == ["packed", "auto"]
+
+    def test_no_pair_of_two_documents_is_made(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("regard.attention.cpu.gathered.attend", pytest.fail)
+        attend(*inputs(2000), Causal(), segments=torch.arange(2000)[None] // 250)
+
+    def test_normalisers(self) -> None:
+        xs = inputs(200, B=3)
+        found = [
+            attend(*xs, Causal(), segments=self.segments(), impl=impl, return_lse=True)
+            for impl in ("packed", "reference")
+        ]
+        for got, want in zip(*found, strict=True):
+            torch.testing.assert_close(got, want)
+
+    @pytest.mark.parametrize("kind", ["pieces", "many", "nothing"])
+    def test_what_does_not_lie_in_one_piece(self, kind: str) -> None:
+        ids = {
+            "pieces": torch.arange(300) // 70 % 2,
+            "many": torch.arange(300),
+            "nothing": torch.full((300,), -1),
+        }
+        assert_matches(inputs(300), Causal(), ("packed",), segments=ids[kind][None])
+
+
+@pytest.mark.parametrize("pattern", [Strided(back=9), Strided(back=9) & Causal()], ids=str)
+@pytest.mark.parametrize("N", [1, 5])
+def test_a_band_from_an_offset_reads_its_own_keys(pattern: Pattern, N: int) -> None:
+    xs = inputs((N, 200), B=3, H=4, G=2)
+    segments = torch.arange(200).expand(3, 200) // 7
+    for options in ({}, {"segments": segments}, {"bias": DistanceBias((0.3,) * 4)}):
+        for offset in (torch.tensor([0, 3, 195]), 100, torch.tensor([199, 198, 0])):
+            assert_matches(xs, pattern, ("auto",), offset=offset, **options)  # type: ignore[arg-type]
+
+
+class TestWhatIsChangedInBetween:
+    """A backward pass that reads what was changed since must not give a gradient of something else."""
+
+    @pytest.mark.parametrize("impl", ["chunked", "gathered", "packed"])
+    def test_segments(self, impl: str) -> None:
+        q, k, v = inputs(300)
+        q.requires_grad_()
+        segments = torch.arange(300)[None] // 100
+        out = attend(q, k, v, Strided(back=5), segments=segments, impl=impl)
+        segments.zero_()
+        if impl == "packed":  # has read them already
+            assert q.grad is None
+            out.sum().backward()
+            return
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            out.sum().backward()
+
+    @pytest.mark.parametrize("impl", ["chunked", "gathered"])
+    def test_slopes(self, impl: str) -> None:
+        q, k, v = inputs(300)
+        slopes = torch.tensor([0.1, 0.2])
+        out = attend(q.requires_grad_(), k, v, Strided(back=5), bias=DistanceBias(slopes), impl=impl)
+        slopes.zero_()
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            out.sum().backward()
+
+    @pytest.mark.parametrize("n", [300, 320])
+    @pytest.mark.parametrize("impl", ["chunked", "gathered"])
+    def test_the_result(self, impl: str, n: int) -> None:
+        """As of torch's own kernel: noticed, or a copy."""
+        q, k, v = inputs(n)
+        out = attend(q.requires_grad_(), k, v, Strided(back=5), impl=impl)
+        out += 1
+        if n % 64:
+            out.sum().backward()
+            assert q.grad is not None
+            return
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            out.sum().backward()
+
+    @pytest.mark.parametrize("impl", ["chunked", "gathered"])
+    def test_a_second_derivative_says_who_has_it(self, impl: str) -> None:
+        q, k, v = (x.requires_grad_() for x in inputs(300))
+        out = attend(q, k, v, Strided(back=5), impl=impl)
+        (grad,) = torch.autograd.grad(out.square().sum(), q, create_graph=True)
+        with pytest.raises(RuntimeError, match="no second derivative; impl='reference' has"):
+            grad.sum().backward()
+
+
+class TestEdges:
+    def test_an_endless_cap_is_none(self) -> None:
+        xs = inputs(9)
+        assert torch.equal(attend(*xs, softcap=math.inf), attend(*xs))
+
+    @pytest.mark.parametrize("impl", ["reference", "chunked", "gathered", "auto"])
+    def test_a_sink_that_takes_nothing_beside_a_row_without_keys(self, impl: str) -> None:
+        q, k, v = (x.requires_grad_() for x in inputs(40))
+        segments = torch.tensor([[0] * 20 + [-1] * 20])
+        sinks = torch.tensor([-math.inf, 0.0], requires_grad=True)
+        out, lse = attend(
+            q, k, v, Strided(back=5), segments=segments, sinks=sinks, return_lse=True, impl=impl
+        )
+        assert torch.equal(lse[0, 0, 20:], torch.full((20,), -math.inf))
+        assert torch.equal(lse[0, 1, 20:], torch.zeros(20))
+        (out.sum() + lse[..., :20].sum()).backward()
+        for x in (q, k, v, sinks):
+            assert x.grad is not None
+            assert x.grad.isfinite().all()
+
+    @pytest.mark.parametrize("cu", [[5, 9], [0, 6, 3, 9], [0, 10]])
+    def test_documents_that_do_not_follow_one_another(self, cu: list[int]) -> None:
+        with pytest.raises(ValueError, match="cu_seqlens must grow from 0 to at most M=9"):
+            attend(*inputs(9), cu_seqlens=torch.tensor(cu))
+
+    def test_an_offset_below_zero(self) -> None:
+        with pytest.raises(ValueError, match="offset must"):
+            attend(*inputs((1, 9)), offset=-1)
+        with pytest.raises(ValueError, match="offset must not be negative"):
+            attend(*inputs((1, 9)), offset=torch.tensor([-1]))
+
+    def test_autocast_takes_mixed_types(self) -> None:
+        q, k, v = inputs(9)
+        with torch.autocast("cpu", torch.bfloat16):
+            assert attend(q.bfloat16(), k, v).dtype == torch.bfloat16
+
+    def test_slots_are_as_exact_as_the_definition(self) -> None:
+        for dtype in (torch.bfloat16, torch.float16):
+            assert_matches(inputs((128, 257), dtype=dtype), Causal(), ("slots",), scale=3.0)
+
+    def test_nothing_for_slots(self) -> None:
+        assert attend(*inputs((0, 9)), Causal(), impl="slots").shape == (1, 2, 0, 16)
+
+    def test_functions_and_numbers_are_told_where_to_go(self) -> None:
+        with pytest.raises(ValueError, match=r"`allows` of a class below regard.pattern.Atom"):
+            attend(*inputs(9), lambda q, k: k <= q)  # type: ignore[arg-type]
+        with pytest.raises(ValueError, match="numbers go to bias="):
+            attend(*inputs(9), mask=torch.zeros(9, 9))
+        with pytest.raises(ValueError, match=r"of a padding mask make torch.where\(padding, -1, 0\)"):
+            attend(*inputs(9), key_segments=torch.zeros(1, 9).bool())

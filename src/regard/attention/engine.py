@@ -11,14 +11,17 @@ import torch
 from torch import Tensor
 
 from regard.attention import sdpa
-from regard.attention.bands import band_of, bands_of, first_key
+from regard.attention.bands import band_of, bands_of, first_key, looks_back
 from regard.attention.bias import DistanceBias
-from regard.attention.inputs import pattern_of, problem_of, with_heads
+from regard.attention.inputs import AUTOCAST, pattern_of, problem_of, with_heads
 from regard.attention.problem import CALLED, Attended, Choice, Form, Problem, Segments
 from regard.attention.triton import short
 from regard.pattern import Full, Pattern
 
-SMALL = 1 << 18  # pairs below which one masked call beats any plan on a CPU
+SMALL = 1 << 15  # pairs below which one masked call beats any plan on a CPU
+MIDDLE = 1 << 18  # and those below which kept masks of tiles beat a plan made anew
+NEAR = 256  # positions that residue classes must reach, for folding to be worth while
+KERNELS = ("triton", "short", "flex")  # which read their inputs as they are
 FEW = 16  # queries that a cache serves at a time
 
 
@@ -38,12 +41,13 @@ BACKENDS = {
     "folded": "windows, blocks and residue classes folded into the batch",
     "chunked": "bands by chunks of queries with their stretch of keys; CPU",
     "gathered": "the non-empty tiles of any pattern gathered per query tile; CPU",
+    "packed": "documents packed in a row, each on its own; CPU",
     "triton": "our kernels over bands, windows, segments and tile lists; CUDA",
     "short": "our kernel for short sequences, straight from the fused projection of a layer; CUDA",
     "slots": "few queries over the slots of a cache, wherever their keys stand",
     "flex": "FlexAttention with block lists from our tiles; CUDA",
 }
-MODULES = {name: f"cpu.{name}" for name in ("folded", "chunked", "gathered")} | {
+MODULES = {name: f"cpu.{name}" for name in ("folded", "chunked", "gathered", "packed")} | {
     "triton": "triton.tiles",
     "short": "triton.short",
 }
@@ -133,11 +137,18 @@ def run(problem: Problem, impl: str = "auto") -> Attended:
     if problem.form.N < problem.form.M:
         problem = narrowed(problem)
     if impl == "auto":
-        return backend(chosen(problem.form).impl).attend(problem)
-    found = backend(impl)
-    if (why := found.refuses(problem.form)) is not None:
-        raise ValueError(f"impl={impl!r} cannot: {why}")
-    return found.attend(problem)
+        problem = from_offset(problem)
+        impl = chosen(problem.form).impl
+        found = backend(impl)
+    else:
+        found = backend(impl)
+        if (why := found.refuses(problem.form)) is not None:
+            raise ValueError(f"impl={impl!r} cannot: {why}")
+    kind = problem.form.device.type
+    if impl in KERNELS or kind not in AUTOCAST or not torch.is_autocast_enabled(kind):
+        return found.attend(problem)
+    with torch.autocast(kind, enabled=False):  # the inputs are cast; what is made of them has digits to spare
+        return found.attend(problem)
 
 
 def attend_projection(qkv: Tensor, heads: int, pattern: Pattern) -> Tensor:
@@ -189,6 +200,31 @@ def narrowed(problem: Problem) -> Problem:
     )
 
 
+def from_offset(problem: Problem) -> Problem:
+    """The same problem over the stretch of keys that each row of the batch can see, as slots, on a CPU."""
+    form = problem.form
+    if "offset" not in form.uses or form.device.type != "cpu" or form.empty:
+        return problem
+    back = looks_back(problem.pattern)
+    if back is None or 2 * (back + form.N) > form.M or form.asks_beyond("offset", "slopes", "segments"):
+        return problem
+    assert problem.offset is not None
+    at = problem.offset[:, None] - back + torch.arange(back + form.N)  # B or 1, keys
+    held, index = torch.where((at >= 0) & (at < form.M), at, -1), at.clamp(0, form.M - 1)
+    index = index.expand(form.B, -1)
+
+    def taken(x: Tensor) -> Tensor:
+        return x.gather(2, index[:, None, :, None].expand(-1, x.shape[1], -1, x.shape[3]))
+
+    parts = problem.segments
+    return problem.changed(
+        key=taken(problem.key),
+        value=taken(problem.value),
+        segments=None if parts is None else Segments(parts.query, parts.key.gather(1, index)),
+        slots=held,
+    )
+
+
 def _with_sinks(found: Attended, sinks: Tensor, H: int) -> Attended:
     """What is left of output and weights when each row also weighs a score that has no value."""
     if not isinstance(sinks, Tensor) or sinks.shape != (H,) or not sinks.is_floating_point():
@@ -205,27 +241,51 @@ def _with_sinks(found: Attended, sinks: Tensor, H: int) -> Attended:
     return Attended((found.out * share).to(found.out.dtype), total, weights)
 
 
-def choose(
+def choose(  # noqa: PLR0913 - what `attend` takes
     query: Tensor,
     key: Tensor,
-    pattern: Pattern | str = Full(),  # noqa: B008 - a frozen value
+    pattern: Pattern | str | Sequence[Pattern | str] = Full(),  # noqa: B008 - a frozen value
     *,
     value: Tensor | None = None,
+    is_causal: bool = False,
+    scale: float | Tensor | None = None,
+    bias: Tensor | DistanceBias | None = None,
+    mask: Tensor | None = None,
+    segments: Tensor | None = None,
+    key_segments: Tensor | None = None,
+    cu_seqlens: Tensor | None = None,
+    offset: int | Tensor | None = None,
+    softcap: float | None = None,
+    sinks: Tensor | None = None,
+    dropout: float = 0.0,
     return_weights: bool = False,
     return_lse: bool = False,
-    **asked: Any,  # what `attend` takes, in its own names
 ) -> Choice:
     """What `attend(…, impl="auto")` would run, and why.
 
     >>> x = torch.zeros(1, 1, 8, 4)
     >>> choose(x, x, "causal")
     Choice(impl='sdpa', why="torch's fused kernel knows the causal triangle")
+
+    Where heads have patterns of their own, each of them may have its backend: `impl` then names them all.
     """
-    lse = asked.pop("sinks", None) is not None or return_lse
-    found = pattern_of(pattern, asked.pop("is_causal", False))
-    query, key, value, _ = with_heads(query, key, key if value is None else value)
-    problem = problem_of(query, key, value, found, lse=lse, weights=return_weights, **asked)
-    return chosen((narrowed(problem) if problem.form.N < problem.form.M else problem).form)
+    value = key if value is None else value
+    if isinstance(pattern, list | tuple):
+        from regard.attention.by_head import choose_by_head
+
+        given = {
+            "is_causal": is_causal, "scale": scale, "bias": bias, "mask": mask, "segments": segments,
+            "key_segments": key_segments, "cu_seqlens": cu_seqlens, "offset": offset, "softcap": softcap,
+            "sinks": sinks, "dropout": dropout, "return_weights": return_weights, "return_lse": return_lse,
+        }  # fmt: skip
+        return choose_by_head(choose, query, key, value, pattern, given)
+    query, key, value, _ = with_heads(query, key, value)
+    problem = problem_of(
+        query, key, value, pattern_of(pattern, is_causal), scale=scale, bias=bias, mask=mask,
+        segments=segments, key_segments=key_segments, cu_seqlens=cu_seqlens, offset=offset, softcap=softcap,
+        dropout=dropout, lse=return_lse or sinks is not None, weights=return_weights,
+    )  # fmt: skip
+    return chosen(from_offset(narrowed(problem) if problem.form.N < problem.form.M else problem).form)
 
 
 @lru_cache(maxsize=1 << 14)
@@ -259,6 +319,12 @@ def chosen(form: Form) -> Choice:  # noqa: PLR0911 - a list of cases
     if sdpa.refuses(form) is None:
         return Choice("sdpa", f"on {form.device.type} torch's kernel with a dense mask is what runs")
     return _definition(form)
+
+
+def _worth_folding(form: Form) -> bool:
+    band = band_of(form.pattern)
+    assert band is not None
+    return band.step == 1 or (form.N * form.M > SMALL and (band.back or 0) * band.step > NEAR)
 
 
 def _definition(form: Form) -> Choice:
@@ -296,14 +362,18 @@ def _chosen_cuda(form: Form) -> Choice:
     return Choice("reference", f"the definition, because our kernels cannot: {refusal}")
 
 
-def _chosen_cpu(form: Form) -> Choice:
-    if _runs("folded", form):
+def _chosen_cpu(form: Form) -> Choice:  # noqa: PLR0911 - a list of cases
+    pairs, dense = form.N * form.M, sdpa.refuses(form) is None
+    if _runs("folded", form) and _worth_folding(form):
         return Choice("folded", "windows and residue classes fold into the batch")
-    dense = sdpa.refuses(form) is None
-    if form.N * form.M <= SMALL and dense:
+    if pairs <= SMALL and dense:
         return Choice("sdpa", "so few pairs that one masked call is fastest")
+    if form.plain and pairs <= MIDDLE:
+        return Choice("gathered", "the masks of so few tiles are kept for the next call")
     if _runs("chunked", form):
         return Choice("chunked", "a band needs only a stretch of keys per chunk of queries")
+    if _runs("packed", form):
+        return Choice("packed", "each document of a row is a problem of its own")
     if not _runs("gathered", form):
         return (
             Choice("sdpa", "a dense mask: an offset of each row moves the tiles")

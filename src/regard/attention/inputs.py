@@ -32,6 +32,9 @@ def pattern_of(pattern: object, is_causal: bool = False) -> Pattern:
         raise ValueError(
             "pattern must be a regard.pattern value or its text, got a tensor; masks go to mask="
         )
+    if callable(pattern) and not isinstance(pattern, Pattern | type):
+        told = "a function becomes one as `allows` of a class below regard.pattern.Atom"
+        raise ValueError(f"pattern must be a regard.pattern value or its text; {told}")
     if not isinstance(pattern, Pattern):
         raise ValueError(
             f"pattern must be a regard.pattern value or its text, got {repr(pattern).splitlines()[0]}"

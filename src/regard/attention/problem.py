@@ -210,6 +210,12 @@ class Problem:
             out.append("packed")
         return tuple(out)
 
+    def beside(self) -> list[Tensor]:
+        """What a backward pass reads beside the inputs; saved, so that torch notices a change in between."""
+        slopes = self.bias.slopes if isinstance(self.bias, DistanceBias) else self.bias
+        every = (*(self.segments or ()), slopes, self.mask, self.offset, self.seed)
+        return [x for x in every if isinstance(x, Tensor)]
+
     def positions(self) -> tuple[Tensor, Tensor]:
         """Where queries and keys stand: (N,1) and (1,M), or with a batch in front."""
         N, M, device = self.form.N, self.form.M, self.form.device

@@ -18,6 +18,7 @@ from torch.nn.functional import pad
 
 from regard.attention.bias import DistanceBias
 from regard.attention.drops import kept
+from regard.attention.once import once
 from regard.attention.problem import Attended, Problem, same_segment
 from regard.attention.reference import capped
 
@@ -78,15 +79,18 @@ def attend(problem: Problem, plan: BlockPlan) -> Attended:
     slopes = problem.bias.slopes if isinstance(problem.bias, DistanceBias) and problem.bias.learned else None
     if problem.form.dtype == torch.float16:  # which CPUs do not multiply: as float32 it is faster, and closer
         q, k, v = q.float(), k.float(), v.float()
-    out, lse = _Blocks.apply(q, k, v, slopes, plan, problem)
+    # One result where one is asked for: of several, torch lets none be changed in place.
+    made = _Blocks.apply(q, k, v, slopes, plan, problem)
+    out, lse = made if problem.lse else (made, None)
     out = out.reshape(B, H, N, -1).to(problem.form.dtype)
-    return Attended(out, lse.reshape(B, H, N) if problem.lse else None)
+    return Attended(out, None if lse is None else lse.reshape(B, H, N))
 
 
 class _SavedBlocks(FunctionCtx):
     saved_tensors: tuple[Tensor, ...]
     plan: BlockPlan
     problem: Problem
+    beside: int
 
 
 class _Blocks(torch.autograd.Function):
@@ -99,11 +103,12 @@ class _Blocks(torch.autograd.Function):
         slopes: Tensor | None,
         plan: BlockPlan,
         problem: Problem,
-    ) -> tuple[Tensor, Tensor]:
+    ) -> Tensor | tuple[Tensor, Tensor]:
         width, N, E = max(q.shape[-1], v.shape[-1]), q.shape[2], v.shape[-1]  # the kernel wants one width
         queries = _tiles(q, plan.tile, 0, -N % plan.tile, width)  # Z R n tile W
         keys, values = (_tiles(x, plan.tile, plan.before, plan.after, width) for x in (k, v))
-        out = torch.zeros_like(queries)
+        flat = queries.new_zeros(*queries.shape[:2], queries.shape[2] * plan.tile, width)
+        out = flat.view(queries.shape)
         normalisers = []
         # A row of no part sees nothing.
         whole = (
@@ -123,21 +128,26 @@ class _Blocks(torch.autograd.Function):
                 if problem.lse:
                     lse = lse if part.seen is None else lse.masked_fill(part.seen[..., 0] == 0, -torch.inf)
                     whole[:, :, part.rows] = _heads(lse[..., None], queries)[..., 0].to(whole.dtype)
-        ctx.save_for_backward(q, k, v, out, *normalisers)
-        ctx.plan, ctx.problem = plan, problem
+        beside = problem.beside()
+        ctx.save_for_backward(q, k, v, flat, *beside, *normalisers)
+        ctx.plan, ctx.problem, ctx.beside = plan, problem, len(beside)
         ctx.set_materialize_grads(False)
-        return out.flatten(2, 3)[:, :, :N, :E], whole.flatten(2, 3)[:, :, :N] if problem.lse else whole
+        # No view of what is inside: torch could not tell whether it may be changed in place.
+        out = flat if flat.shape[2:] == (N, E) else flat[:, :, :N, :E].contiguous()
+        return (out, whole.flatten(2, 3)[:, :, :N]) if problem.lse else out
 
     @staticmethod
     def backward(ctx: _SavedBlocks, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
-        q, k, v, out, *normalisers = ctx.saved_tensors
-        plan, problem = ctx.plan, ctx.problem
-        width, N, M = out.shape[-1], q.shape[2], k.shape[1]
+        q, k, v, flat, *rest = ctx.saved_tensors
+        plan, problem, normalisers = ctx.plan, ctx.problem, rest[ctx.beside :]
+        width, N, M = flat.shape[-1], q.shape[2], k.shape[1]
         queries = _tiles(q, plan.tile, 0, -N % plan.tile, width)
+        out = flat.view(queries.shape)
         keys, values = (_tiles(x, plan.tile, plan.before, plan.after, width) for x in (k, v))
         given = q.new_zeros(*q.shape[:3], v.shape[-1]) if grads[0] is None else grads[0]
         upstream = _tiles(given, plan.tile, 0, -N % plan.tile, width)
-        of_lse = None if grads[1] is None else _tiles(grads[1][..., None], plan.tile, 0, -N % plan.tile, 1)
+        last = grads[1] if len(grads) > 1 else None
+        of_lse = None if last is None else _tiles(last[..., None], plan.tile, 0, -N % plan.tile, 1)
         # Many tiles add to one key, so half precision would lose the sum.
         sums = normal(k.dtype)
         dq, dk, dv = (
@@ -167,14 +177,15 @@ class _Blocks(torch.autograd.Function):
         cropped = (0, 0, max(0, -plan.before), max(0, -plan.after))
         start = max(0, plan.before)
         dk, dv = (pad(x.flatten(1, 2), cropped)[:, start : start + M] for x in (dk, dv))
-        return (
+        found: tuple[Tensor | None, ...] = (
             dq.flatten(2, 3)[:, :, :N, : q.shape[-1]],
             dk[..., : k.shape[-1]].to(k.dtype),
             dv[..., : v.shape[-1]].to(v.dtype),
             dslopes,
-            None,
-            None,
         )
+        if torch.is_grad_enabled():
+            found = once(found, "attention by blocks on a CPU", (q, k, v, given))
+        return *found, None, None
 
 
 def normal(dtype: torch.dtype) -> torch.dtype:

@@ -76,6 +76,11 @@ class Arranged:
     offset: Tensor | None = None
     seed: Tensor | None = None
 
+    def beside(self) -> list[Tensor]:
+        """What a backward pass reads beside the inputs; saved, so that torch notices a change in between."""
+        every = (*(self.segments or ()), self.slopes, self.offset, self.seed)
+        return [x for x in every if x is not None]
+
 
 def arrange(problem: Problem) -> Arranged:
     """The problem with dense rows and a plan: arithmetic for bands, cached lists for any other pattern."""

@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.autograd.function import FunctionCtx
 
 from regard.attention.bands import bands_of
+from regard.attention.once import once
 from regard.attention.problem import Attended, Form, Problem, Segments
 from regard.attention.triton.arguments import Marks, Pieces, Rows, TileList
 from regard.attention.triton.launch import Kernel
@@ -217,30 +218,18 @@ class _Tiles(torch.autograd.Function):
         ctx: _SavedTiles, q: Tensor, k: Tensor, v: Tensor, slopes: Tensor | None, arranged: Arranged
     ) -> tuple[Tensor, Tensor]:
         out, lse = forward(q, k, v, arranged)
-        ctx.save_for_backward(q, k, v, out, lse)
+        ctx.save_for_backward(q, k, v, out, lse, *arranged.beside())
         ctx.arranged = arranged
         ctx.set_materialize_grads(False)
         return out, lse
 
     @staticmethod
     def backward(ctx: _SavedTiles, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
-        q, k, v, out, lse = ctx.saved_tensors
+        q, k, v, out, lse = ctx.saved_tensors[:5]
         grad = torch.zeros_like(out) if grads[0] is None else grads[0]
         # What comes is the gradient of a logarithm in base 2, and zero for a row without keys.
         of_lse = None if grads[1] is None else grads[1] * LOG2E
         found: tuple[Tensor | None, ...] = backward(grad, of_lse, q, k, v, out, lse, ctx.arranged)
         if torch.is_grad_enabled():
-            found = tuple(None if x is None else _Final.apply(x, q, k, v, grad) for x in found)
+            found = once(found, "impl='triton'", (q, k, v, grad))
         return *found, None
-
-
-class _Final(torch.autograd.Function):
-    """A gradient that hangs on what it was made from, so that differentiating it is an error and not zero."""
-
-    @staticmethod
-    def forward(ctx: FunctionCtx, gradient: Tensor, *origin: Tensor) -> Tensor:
-        return gradient.view_as(gradient)
-
-    @staticmethod
-    def backward(ctx: FunctionCtx, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        raise RuntimeError("impl='triton' has no second derivative; impl='reference' has")
