@@ -302,3 +302,12 @@ def test_choose_knows_linear_layers():
     sizes = {"vocab": 9, "context": 60, "depth": 2, "width": 16, "heads": 2}
     model = GPT(GPTConfig(**sizes, mixer=[Softmax(), LinearAttention()]))
     assert [choice.impl for choice in model.choose(2, 60)] == ["sdpa", "chunked"]
+
+
+def test_patterns_may_be_texts():
+    sizes = {"vocab": 9, "context": 60, "depth": 2, "width": 16, "heads": 2}
+    assert GPTConfig(**sizes, pattern="strided(3)") == GPTConfig(**sizes, pattern=Strided(back=3))
+    both = GPTConfig(**sizes, pattern=["strided(3)", Causal()])
+    assert both.patterns == (Strided(back=3), Causal())
+    with pytest.raises(ValueError, match="no pattern is called 'strode'"):
+        GPTConfig(**sizes, pattern=["strode(3)"])

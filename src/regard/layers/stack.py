@@ -25,6 +25,7 @@ from regard.pattern import (
     SparseStrided,
     Strided,
     Windowed,
+    parse,
 )
 
 Value = TypeVar("Value", Pattern, Mixer)
@@ -98,7 +99,11 @@ class Stack(nn.ModuleList):
 
 
 def one_or_more(name: str, given: Any, kind: Any) -> Any:
-    """One pattern or mixer as it is, several as a tuple, or a ValueError."""
+    """One pattern or mixer as it is, several as a tuple, or a ValueError; patterns may be texts."""
+    if kind is Pattern and isinstance(given, str):
+        return parse(given)
+    if kind is Pattern and isinstance(given, list | tuple):
+        given = [parse(one) if isinstance(one, str) else one for one in given]
     if isinstance(given, kind):
         return given
     several = tuple(given) if isinstance(given, Iterable) else ()
