@@ -234,7 +234,7 @@ def test_it_learns():
         ({"heads": 5}, "width=12, heads=5"),
         ({"heads": 4, "kv_heads": 3}, "heads=4, kv_heads=3"),
         ({"pattern": ()}, "pattern must be"),
-        ({"pattern": ["causal"]}, "pattern must be"),
+        ({"pattern": [3]}, "pattern must be"),
         ({"block": "prenorm"}, "block must be one of .*PreNorm.*got block='prenorm'"),
         ({"position": Gelu()}, "position must be one of"),
         ({"head": None}, "head must be one of"),
