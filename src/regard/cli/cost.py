@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from regard.cli.options import AsJson, length, print_json
+from regard.cli.options import AsJson, length, pattern_of, print_json
 from regard.paper.tables import described, listed
 
 DTYPES = ("float32", "bfloat16", "float16", "int8")
@@ -143,6 +143,8 @@ def _sweep(
         raise ValueError(f"sweep must be n=FIRST:LAST such as n=1k:1M, got sweep={text!r}")
     if out is not None and out.suffix.lower() not in (".png", ".svg"):
         raise ValueError(f"out must end in .png or .svg, got out={str(out)!r}")
+    for text_of_own in (one for one in curve or () if ":" in one):
+        pattern_of(text_of_own)  # so that its module is imported
     what = AttentionShape(width=512, heads=8) if name is None else find(name)[0]
     found = sweep(changed(what, change or []), length("n", low), length("n", high), curve)
     if out is not None:

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from regard.cli.options import AsJson, DataDir, Device, print_json
+from regard.cli.options import AsJson, DataDir, Device, RecipeName, Trust, print_json
 
 if TYPE_CHECKING:
     from regard.train import Recipe
 
 
 def train(  # noqa: PLR0913, PLR0917 - each is one option
-    recipe: Annotated[str | None, typer.Argument(metavar="RECIPE", help="Its name; see --list.")] = None,
+    recipe: RecipeName = None,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Change any field, such as model.depth=8."),
@@ -44,6 +44,7 @@ def train(  # noqa: PLR0913, PLR0917 - each is one option
     ] = None,
     data_dir: DataDir = None,
     device: Device = None,
+    trust: Trust = False,
     listed: Annotated[bool, typer.Option("--list", help="Print the recipes.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -62,7 +63,7 @@ def train(  # noqa: PLR0913, PLR0917 - each is one option
         print_json(found) if as_json else print("\n".join(f"{a:32}{b}" for a, b in found.items()))
         return
     changed = [*(settings or []), *([] if minutes is None else [f"minutes={minutes}"])]
-    value = override(recipe_of(recipe, out if resume or resume_auto else None, origin), changed)
+    value = override(recipe_of(recipe, out if resume or resume_auto else None, origin, trust), changed)
     if backbone is not None:
         value = on_backbone(value, backbone)
     if overfit is not None:
@@ -89,19 +90,19 @@ def auto_as_one(words: Sequence[str]) -> list[str]:
     return out
 
 
-def recipe_of(name: str | None, resumed: Path | None, origin: str | None) -> Recipe:
-    """The recipe of this name, or else of the run that goes on or that a new one begins with."""
+def recipe_of(name: str | None, resumed: Path | None, origin: str | None, trust: bool = False) -> Recipe:
+    """The recipe of this name or place, or else of the run that goes on or that a new one begins with."""
     from regard import recipes
     from regard.train import read_recipe
     from regard.train.branch import located
 
     if name is not None:
-        return recipes.get(name)
+        return recipes.get(name, trust=trust)
     if origin is not None:
-        return read_recipe(located(origin)[0])
+        return read_recipe(located(origin)[0], trust=trust)
     if resumed is None:
         raise ValueError(f"name a RECIPE, or --resume with --out; recipes: {', '.join(recipes.names())}")
-    return read_recipe(resumed)
+    return read_recipe(resumed, trust=trust)
 
 
 def on_backbone(recipe: Recipe, backbone: str) -> Recipe:

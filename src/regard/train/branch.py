@@ -9,7 +9,7 @@ from regard.train.environment import ENVIRONMENT
 from regard.train.folder import BEFORE, BEST, CHECKPOINTS, MODEL, RECIPE, SUMMARY, copy_files, read_recipe
 from regard.train.recipe import Recipe
 from regard.train.recipe_data import to_data
-from regard.values import Json
+from regard.values import Json, own_in
 
 
 def located(origin: str | Path) -> tuple[Path, Path]:
@@ -44,7 +44,7 @@ def branch(origin: str | Path, folder: Path, recipe: Recipe) -> Json:
         check_all(path, [name for name in sums if not name.startswith(f"{BEST}/")])
     except ValueError as error:
         raise ValueError(f"{error}; name an older checkpoint as {run}:STEP") from error
-    found, old = read(path), read_recipe(run)
+    found, old = read(path), read_recipe(run, own_in(recipe))
     if recipe.steps is not None and recipe.steps <= found.step:
         raise ValueError(f"steps must be more than the {found.step} of {path}, got steps={recipe.steps}")
     origin_of = {"run": str(run.resolve()), "step": found.step, "state": digest(path / STATE)}

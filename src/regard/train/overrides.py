@@ -8,6 +8,7 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from regard.errors import did_you_mean
+from regard.importing import Importable
 from regard.pattern import Pattern, parse
 from regard.train.recipe import LIMITS, PART_OF, Recipe
 from regard.train.recipe_data import KINDS
@@ -100,7 +101,7 @@ def _read_one(text: str, kind: object) -> object:  # noqa: PLR0911 - one line fo
     if kind is str:
         return text
     if isinstance(kind, type) and issubclass(kind, Pattern):
-        return parse(text)
+        return parse(text, Importable())
     if kind is Any:
         return read_part(text, KINDS)
     if isinstance(kind, type) and is_dataclass(kind):

@@ -15,6 +15,7 @@ from regard.train.changes import recipe_digest
 from regard.train.checkpoint import numbered, read
 from regard.train.distributed import Team, join, lost
 from regard.train.environment import ENVIRONMENT, add_start, environment
+from regard.train.finding import find_recipe
 from regard.train.folder import BEFORE, CHECKPOINTS, MODEL, RECIPE, SUMMARY, goes_on
 from regard.train.lock import held
 from regard.train.loop import Result, Training
@@ -25,7 +26,8 @@ from regard.train.recipe_data import to_data
 from regard.train.stopping import Stopped, out_of_memory
 from regard.train.switches import chosen_device, switched
 from regard.train.task import TaskSetting
-from regard.values import Json
+from regard.trust import roots_of, vouch
+from regard.values import Json, own_in
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class Where:
 
 
 def train(
-    recipe: Recipe,
+    recipe: Recipe | str | Path,
     folder: str | Path,
     *,
     device: str | torch.device | None = None,
@@ -51,6 +53,7 @@ def train(
 ) -> Result:
     """Train by a recipe in a folder of its own; with `resume`, go on from its last checkpoint.
 
+    A recipe is a value, `my_recipe.py`, `module:function` or a run's recipe.json.
     `resume="auto"` goes on where there is a run and begins one where there is none. `origin`, such as
     `runs/first:400`, begins the new run with a checkpoint of another one.
     """
@@ -58,6 +61,8 @@ def train(
         raise ValueError(f"resume must be False, True or 'auto', got {resume=}")
     if origin is not None and resume is True:
         raise ValueError("resume goes on with a run and origin begins a new one: give one of them")
+    if not isinstance(recipe, Recipe):
+        recipe = find_recipe(recipe)
     place, data = chosen_device(device), None if data_dir is None else Path(data_dir)
     team = join(place, recipe.execution.sharding)
     where = Where(Path(folder), place, team, data, quiet or not team.leads)
@@ -174,7 +179,11 @@ def _tidied(folder: Path) -> None:
 def _noted(recipe: Recipe, where: Where, over: bool = False, **more: object) -> list[str]:
     """Write this start into the run's history and then its recipe; give what the history has to say."""
     data = to_data(recipe)
-    entry = environment(where.device, where.team.world) | {"recipe": recipe_digest(data), **more}
+    own = own_in(recipe)
+    for name in own:  # whoever trains with it runs it anyway
+        vouch(name)
+    code = {"code": roots_of(own)} if own else {}
+    entry = environment(where.device, where.team.world) | {"recipe": recipe_digest(data), **code, **more}
     said = add_start(where.folder, entry)
     write_json(where.folder / RECIPE, data)
     if not over:
