@@ -35,6 +35,10 @@ def train(  # noqa: PLR0913, PLR0917 - each is one option
             "--from", metavar="RUN:STEP", help="Begin a new run with a checkpoint of another, and any --set."
         ),
     ] = None,
+    start: Annotated[
+        str | None,
+        typer.Option(metavar="RUN", help="Begin with the weights of a run, zoo:NAME or a model's folder."),
+    ] = None,
     minutes: Annotated[float | None, typer.Option(help="Train for so long.")] = None,
     overfit: Annotated[
         int | None, typer.Option(metavar="N", help="Train on N examples until known by heart.")
@@ -57,6 +61,7 @@ def train(  # noqa: PLR0913, PLR0917 - each is one option
     from regard import recipes
     from regard.train import override
     from regard.train import train as run
+    from regard.train.beginning import with_start
 
     if listed:
         found = {name: recipes.about(name) for name in recipes.names()}
@@ -64,6 +69,8 @@ def train(  # noqa: PLR0913, PLR0917 - each is one option
         return
     changed = [*(settings or []), *([] if minutes is None else [f"minutes={minutes}"])]
     value = override(recipe_of(recipe, out if resume or resume_auto else None, origin, trust), changed)
+    if start is not None:
+        value = with_start(value, start)
     if backbone is not None:
         value = on_backbone(value, backbone)
     if overfit is not None:

@@ -58,7 +58,7 @@ def branch(origin: str | Path, folder: Path, recipe: Recipe) -> Json:
         "data": None,  # whatever the new run reads
         "rows": 0,
     }
-    if recipe.before is not None:
+    if isinstance(recipe.before, Recipe):
         _take_over(run / BEFORE, folder / BEFORE)
     with placed(folder / CHECKPOINTS / path.name) as fresh:
         copy_files(path, fresh, names)

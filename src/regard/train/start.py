@@ -10,6 +10,8 @@ import torch
 
 from regard.files import check_all, made, remove, tidy, write_json
 from regard.train import saving
+from regard.train.beginning import STARTED, keep, opened
+from regard.train.beginning import said as begun
 from regard.train.branch import branch, located
 from regard.train.changes import recipe_digest
 from regard.train.checkpoint import numbered, read
@@ -21,7 +23,7 @@ from regard.train.lock import held
 from regard.train.loop import Result, Training
 from regard.train.metrics import damaged_rows, read_rows
 from regard.train.progress import progress
-from regard.train.recipe import LIMITS, Recipe
+from regard.train.recipe import LIMITS, Recipe, Start
 from regard.train.recipe_data import to_data
 from regard.train.stopping import Stopped, out_of_memory
 from regard.train.switches import chosen_device, switched
@@ -108,14 +110,21 @@ def _run(recipe: Recipe, where: Where, resume: bool | str, origin: str | Path | 
         task = recipe.task
         branched = "from" in more
         with nullcontext() if on and not branched else _or_nothing(where, branched):
-            if recipe.before is not None:
+            begin = None
+            if isinstance(recipe.before, Start):
+                begin = opened(recipe.before, where.folder, CHECKPOINTS)
+            elif recipe.before is not None:
                 said += _first(recipe.before, where, on)
                 task = replace(task, start=str(where.folder / BEFORE / MODEL))
             stack.enter_context(switched(recipe.execution, where.device))
             bar = progress(recipe.name, quiet=where.quiet)
             stack.callback(bar.close)
-            setting = TaskSetting(where.device, recipe.seed, where.data_dir, recipe.checks.overfit)
+            setting = TaskSetting(where.device, recipe.seed, where.data_dir, recipe.checks.overfit, begin)
             run = Training(replace(recipe, before=None, task=task), recipe, where.folder, setting, team, bar)
+            if run.taken is not None:
+                taken = run.taken
+                team.led(lambda: keep(begin, taken, where.folder))  # type: ignore[arg-type]
+                bar.say(begun(taken))
             if on:
                 saving.restore(run)
             if branched and run.over():
@@ -166,6 +175,7 @@ def _or_nothing(where: Where, branched: bool) -> Iterator[None]:
             remove(where.folder / name)
         more = (CHECKPOINTS, MODEL, BEFORE, SUMMARY)  # of a first stage that came further, or an older run
         if where.team.leads and not any((where.folder / name).exists() for name in more):
+            remove(where.folder / STARTED)
             for name in (RECIPE, ENVIRONMENT):
                 (where.folder / name).unlink(missing_ok=True)
         raise

@@ -85,7 +85,7 @@ class LanguageTask(BaseTask):
             raise ValueError(f"data must be a corpus of text, got data={spec.data!r}")
         self.spec, self.device, self.overfit = spec, setting.device, setting.overfit
         texts, held = _parted(corpus, spec)
-        self.tokenizer: Tokenizer = self.learned(texts)
+        self.tokenizer: Tokenizer = setting.tokenizer(lambda: self.learned(texts))
         self.config = replace(spec.model, vocab=self.tokenizer.vocab)
         self.per_example = length = spec.model.context
         self.held_characters = sum(map(len, held))

@@ -90,7 +90,7 @@ class MaskedTask(BaseTask):
             raise ValueError(f"data must be texts, got data={spec.data!r}")
         self.spec, self.device, self.overfit = spec, setting.device, setting.overfit
         learn, held = ([without_markup(text) for text in part] for part in (learn, held))
-        self.tokenizer: Tokenizer = spec.tokens.train(learn)
+        self.tokenizer: Tokenizer = setting.tokenizer(lambda: spec.tokens.train(learn))
         self.mask = self.tokenizer.vocab
         self.config = replace(spec.model, vocab=self.mask + 1, classes=None, pool="mean")
         self.per_example = length = spec.model.context

@@ -69,7 +69,7 @@ class TextTask(BaseTask):
         parts = readable(found.train.take(learn)), readable(found.train.take(held))
         self.begin: TextModel | None = None
         if spec.start is None:
-            self.tokenizer: Tokenizer = spec.tokens.train(parts[0].texts)
+            self.tokenizer: Tokenizer = setting.tokenizer(lambda: spec.tokens.train(parts[0].texts))
         else:
             self.begin, self.tokenizer = started(spec.start)
         vocab, classes = self.tokenizer.vocab, len(found.classes)
