@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
 from regard.files import write_json
-from regard.importing import imported, reach, root_of, split_name
+from regard.importing import SESSION, imported, reach, root_of, split_name
 
 _VOUCHED: set[tuple[str, str]] = set()  # in this process, whatever can be written down
 
@@ -48,13 +49,17 @@ def granted(
         if Path(root).is_dir():
             reach(Path(root))
         out[name] = imported(name)
+        if (here := root_of(split_name(name)[0])) != root:
+            raise ValueError(f"{where} names {name} of {root}, but here that of {here} is loaded already")
         vouch(name)
     return out
 
 
 def _found(name: str, where: object, roots: Mapping[str, str]) -> str:
     """The folder that a name's module comes from: the one it came from before, where it is still there."""
-    module = split_name(name)[0]
+    module, inner = split_name(name)
+    if module == SESSION and not hasattr(sys.modules[SESSION], inner.partition(".")[0]):
+        raise ValueError(f"{where} names {name}, which only the script or notebook that trained it knows")
     top = module.partition(".")[0]
     before = roots.get(top)
     if before is not None and any((Path(before) / part).exists() for part in (f"{top}.py", top)):

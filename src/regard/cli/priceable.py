@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from regard.train import Recipe
 
 
-def find(name: str) -> tuple[object, str]:
+def find(name: str, trust: bool = False) -> tuple[object, str]:
     """(what to price, what it is) of a preset, a config file, a run folder or a recipe."""
     if name in PRESETS:
         what = preset(name)
@@ -35,15 +35,15 @@ def find(name: str) -> tuple[object, str]:
 
     path = Path(name)
     if path.exists() and path.suffix != ".py":
-        return from_path(path)
+        return from_path(path, trust)
     if name in recipes.names() or is_place(name):
-        return from_recipe(recipes.get(name), f"recipe {name}")
+        return from_recipe(recipes.get(name, trust=trust), f"recipe {name}")
     known = [*PRESETS, *recipes.names()]
     hint = did_you_mean(name, known, f"names: {', '.join(known)}")
     raise ValueError(f"{name!r} is no preset, no recipe and no file or folder{hint}")
 
 
-def from_path(path: Path) -> tuple[object, str]:
+def from_path(path: Path, trust: bool = False) -> tuple[object, str]:
     """What a config.json, a folder with one, or a run folder describes."""
     if path.is_dir():
         inner = [path / "model" / "config.json", path / "config.json", path / "recipe.json"]
@@ -60,12 +60,12 @@ def from_path(path: Path) -> tuple[object, str]:
     if path.name == "recipe.json":
         from regard.train.folder import read_recipe
 
-        return from_recipe(read_recipe(path.parent), f"the recipe of {path.parent}")
+        return from_recipe(read_recipe(path.parent, trust=trust), f"the recipe of {path.parent}")
     if isinstance(data.get("model"), dict):
         names = ", ".join(sorted(names_in(data)))
         raise ValueError(f"{path.parent} holds a model of one's own, {names}: it has no price")
     if data.get("model") in MODELS:
-        own = granted(names_in(data), path, roots=code_of(path.parents[1]))
+        own = granted(names_in(data), path, roots=code_of(path.resolve().parents[1]), trust=trust)
         return build_config(data, own)[0], f"{data['model']} of {path.parent}"
     return read_config(data, str(path))
 

@@ -70,7 +70,9 @@ def train(  # noqa: PLR0913, PLR0917 - each is one option
     changed = [*(settings or []), *([] if minutes is None else [f"minutes={minutes}"])]
     value = override(recipe_of(recipe, out if resume or resume_auto else None, origin, trust), changed)
     if start is not None:
-        value = with_start(value, start)
+        if origin is not None:
+            raise ValueError("--start takes weights and --from a whole checkpoint: give one of them")
+        value = with_start(value, start, trust=trust)
     if backbone is not None:
         value = on_backbone(value, backbone)
     if overfit is not None:

@@ -35,7 +35,7 @@ class Begin:
     classes: tuple[str, ...] | None = None
 
 
-def with_start(recipe: Recipe, name: str) -> Recipe:
+def with_start(recipe: Recipe, name: str, *, trust: bool = False) -> Recipe:
     """The recipe, begun with that model in place of what it would begin with.
 
     >>> with_start(Recipe(name="x", task=None, batch=8, steps=1), "zoo:digits-vit").before
@@ -46,6 +46,10 @@ def with_start(recipe: Recipe, name: str) -> Recipe:
         if not folder.is_dir():
             raise ValueError(f"--start must be a run's folder, zoo:NAME or a folder of a model, got {name!r}")
         name = str(folder.resolve())  # so that it is found from elsewhere too
+    if trust:
+        from regard.train.runs.opening import open_run  # see `opened`
+
+        open_run(name, trust=True)  # from now on its code is known
     return replace(recipe, before=Start(model=name))
 
 

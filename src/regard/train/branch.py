@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 from regard.files import check_all, digest, files_in, placed, read_sums, remove, seal, write
+from regard.train.beginning import STARTED
 from regard.train.checkpoint import STATE, numbered, read, step_of
 from regard.train.environment import ENVIRONMENT
 from regard.train.folder import BEFORE, BEST, CHECKPOINTS, MODEL, RECIPE, SUMMARY, copy_files, read_recipe
@@ -60,6 +61,9 @@ def branch(origin: str | Path, folder: Path, recipe: Recipe) -> Json:
     }
     if isinstance(recipe.before, Recipe):
         _take_over(run / BEFORE, folder / BEFORE)
+    elif recipe.before is not None and (run / STARTED).is_dir():  # its tokenizer
+        remove(folder / STARTED)
+        copy_files(run / STARTED, folder / STARTED, files_in(run / STARTED))
     with placed(folder / CHECKPOINTS / path.name) as fresh:
         copy_files(path, fresh, names)
         write(fresh / STATE, json.dumps(state, indent=1).encode())
