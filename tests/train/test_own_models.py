@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from regard.pattern import Atom
 from regard.train import list_runs, open_run, train
 from regard.train.finding import find_recipe
 from tests.owning import fresh, wrote
+from tests.train import small
 
 TUTORIAL = Path(__file__).parents[2] / "docs" / "tutorials" / "own-task.md"
 
@@ -169,3 +171,48 @@ def test_the_tutorials_task_is_one_short_file_that_runs(own_place, capsys):
     assert "this model is for sums" in capsys.readouterr().err
     assert main(["train", "sums.py", "--set", "noise=0.1", "--set", "steps=2", "--out", "noisy"]) == 0
     assert json.loads(Path("noisy/recipe.json").read_text(encoding="utf-8"))["task"]["part"] == "sums:Sums"
+
+
+def test_a_model_is_set_by_its_name(own_place, capsys):
+    wrote(own_place)
+    quick = ["--set", "steps=2", "--device", "cpu", "--json"]
+    assert main(["train", "digits-vit", "--set", "model=own_nets:Wide", "--out", "wide", *quick]) == 0
+    data = json.loads(Path("wide/recipe.json").read_text(encoding="utf-8"))
+    assert data["task"]["model"] == {"part": "own_nets:Wide", "width": 12}
+    words = ["train", "--from", "wide", "--set", "model.width=12", "--set", "steps=3", "--out", "more"]
+    assert main([*words, "--device", "cpu"]) == 0
+    capsys.readouterr()
+    assert main(["train", "digits-vit", "--set", "model=own_nets:Wied", *quick]) == 2
+    assert "own_nets has no 'Wied'; did you mean 'Wide'?" in capsys.readouterr().err
+
+
+def test_what_has_no_name_is_not_trained(own_place):
+    recipe = find_recipe(wrote(own_place))
+    nameless = replace(recipe, task=replace(recipe.task, model=lambda: torch.nn.Linear(1, 1)))
+    with pytest.raises(ValueError, match="only a class or a function at the top of a module has a name"):
+        train(nameless, own_place / "run", device="cpu", quiet=True)
+    assert not (own_place / "run").exists()
+    for task in (small.language().task, small.texts().task, small.masked().task):
+        with pytest.raises(ValueError, match="for a model of one's own, write a task"):
+            replace(task, model=recipe.task.model)
+
+
+def test_what_a_script_defined_is_told_so(own_place, capsys):
+    run = trained(own_place)
+    for path in (run / "recipe.json", run / "model" / "config.json"):
+        path.write_text(path.read_text(encoding="utf-8").replace("own_nets:", "__main__:"), encoding="utf-8")
+    assert main(["train", "--resume", "--out", "run", "--trust"]) == 2
+    assert "which only the script or notebook that trained it knows" in capsys.readouterr().err
+
+
+def test_the_users_word_serves_prices_and_starts_too(own_place, monkeypatch, capsys):
+    trained(own_place)
+    forget(monkeypatch, own_place)
+    assert main(["cost", "run/recipe.json", "--trust"]) == 2
+    assert "it has no price" in capsys.readouterr().err
+    forget(monkeypatch, own_place)
+    words = ["train", "own_recipe.py", "--start", "run", "--set", "steps=2", "--device", "cpu"]
+    assert main([*words, "--trust", "--out", "second"]) == 0
+    assert "tensors taken; nothing is new" in capsys.readouterr().out
+    assert main([*words, "--from", "run", "--out", "third"]) == 2
+    assert "give one of them" in capsys.readouterr().err
