@@ -15,7 +15,8 @@ PACKAGE = ROOT / "src" / "regard"
 # DESIGN.md: imports point to the left only, and siblings on one level do not import each other.
 LEVELS = [
     {"errors"},
-    {"files"},
+    {"files", "importing", "plugins"},
+    {"trust"},
     {"paper"},
     {"pattern"},
     {"attention", "recurrence", "sharing", "values"},

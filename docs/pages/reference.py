@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 from pathlib import Path
 
+from pages import fields
+
 PACKAGE = Path(__file__).parents[2] / "src" / "regard"
 FOLDERS = (
     "pattern", "attention", "recurrence", "sharing", "layers", "models", "course", "cost", "data", "train",
@@ -22,7 +24,7 @@ def pages() -> dict[str, str]:
         out[f"reference/{folder}.md"] = (
             f"# regard.{folder}\n\n::: regard.{folder}\n    options:\n      show_root_heading: false\n      "
             "show_root_toc_entry: false\n"
-        )
+        ) + fields.section(folder)
         said = (module.__doc__ or "").strip().split("\n\n")[0].replace("\n", " ")
         lines.append(f"- [`regard.{folder}`]({folder}.md) — {said}")
     out["reference/index.md"] = (

@@ -60,6 +60,19 @@ def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
         raise ValueError(f"{name} must be one of {', '.join(choices)}, got {name}={value!r}")
 
 
+def check_kind(name: str, value: object, kinds: tuple[type, ...], otherwise: str = "") -> None:
+    """Raise unless the value is of one of these classes.
+
+    >>> check_kind("model", 3, (str,))
+    Traceback (most recent call last):
+        ...
+    ValueError: model must be a str, got model=3
+    """
+    if not isinstance(value, kinds):
+        named = " or ".join(kind.__name__ for kind in kinds)
+        raise ValueError(f"{name} must be a {named}, got {name}={value!r}{otherwise}")
+
+
 def check_shape(name: str, x: Tensor, *shape: int | str) -> None:
     """Raise unless `x` has this shape, in which a letter stands for any size and B may be missing."""
     shapes = (shape, shape[1:]) if shape[0] == "B" else (shape,)

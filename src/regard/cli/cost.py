@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from regard.cli.options import AsJson, length, print_json
+from regard.cli.options import AsJson, Trust, length, pattern_of, print_json
 from regard.paper.tables import described, listed
 
 DTYPES = ("float32", "bfloat16", "float16", "int8")
@@ -50,6 +50,7 @@ def cost(  # noqa: PLR0913, PLR0917 - one option each
     swept: SweepText = None,
     curve: Patterns = None,
     out: Out = None,
+    trust: Trust = False,
     as_json: AsJson = False,
 ) -> None:
     """Price a model exactly, without building it: parameters, multiplies, adds, pairs, bytes, depth.
@@ -66,7 +67,7 @@ def cost(  # noqa: PLR0913, PLR0917 - one option each
         _compare(out, as_json)
         return
     if swept is not None:
-        _sweep(name, change, swept, curve, out, as_json)
+        _sweep(None if name is None else find(name, trust)[0], change, swept, curve, out, as_json)
         return
     if name is None:
         raise ValueError(
@@ -74,7 +75,7 @@ def cost(  # noqa: PLR0913, PLR0917 - one option each
         )
     if dtype not in DTYPES:
         raise ValueError(f"dtype must be one of {', '.join(DTYPES)}, got {dtype=}")
-    what, words = find(name)
+    what, words = find(name, trust)
     what = changed(what, change or [])
     found = price(
         what,
@@ -125,14 +126,14 @@ def _compare(out: Path | None, as_json: bool) -> None:
 
 
 def _sweep(
-    name: str | None,
+    given: object,
     change: list[str] | None,
     text: str,
     curve: list[str] | None,
     out: Path | None,
     as_json: bool,
 ) -> None:
-    from regard.cli.priceable import changed, find
+    from regard.cli.priceable import changed
     from regard.cost import CONVENTIONS, AttentionShape
     from regard.cost.sweep import figure, overtakings, sweep
     from regard.paper.figures import save_figure
@@ -143,7 +144,9 @@ def _sweep(
         raise ValueError(f"sweep must be n=FIRST:LAST such as n=1k:1M, got sweep={text!r}")
     if out is not None and out.suffix.lower() not in (".png", ".svg"):
         raise ValueError(f"out must end in .png or .svg, got out={str(out)!r}")
-    what = AttentionShape(width=512, heads=8) if name is None else find(name)[0]
+    for text_of_own in (one for one in curve or () if ":" in one):
+        pattern_of(text_of_own)  # so that its module is imported
+    what = AttentionShape(width=512, heads=8) if given is None else given
     found = sweep(changed(what, change or []), length("n", low), length("n", high), curve)
     if out is not None:
         save_figure(figure(found), out)

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from regard.cli.options import AsJson, Keys, PatternText, Queries, lengths, print_json
+from regard.cli.options import AsJson, Keys, PatternText, Queries, lengths, pattern_of, print_json
 
 if TYPE_CHECKING:
     from regard.pattern.summary import Summary
@@ -24,10 +24,9 @@ def count(
 
     Example: regard count "strided(3)" -n 64k --formula
     """
-    from regard.pattern import parse
     from regard.pattern.summary import summarise
 
-    found = summarise(parse(pattern), *lengths(n, m), formula=True if formula else None)
+    found = summarise(pattern_of(pattern), *lengths(n, m), formula=True if formula else None)
     if as_json:
         print_json(found.as_dict())
     else:

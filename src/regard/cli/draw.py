@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from regard.cli.options import AsJson, Keys, PatternText, Queries, lengths, print_json
+from regard.cli.options import AsJson, Keys, PatternText, Queries, lengths, pattern_of, print_json
 
 if TYPE_CHECKING:
     from regard.pattern.picture import View
@@ -24,11 +24,10 @@ def draw(
 
     Example: regard draw "windowed(4) | global(1)" -n 16 --out windows.svg
     """
-    from regard.pattern import parse
     from regard.pattern.picture import shades, view
     from regard.pattern.summary import summarise
 
-    value = parse(pattern)
+    value = pattern_of(pattern)
     queries, keys = value.resolve(*lengths(n, m))
     shown = view(value, queries, keys)
     if out is not None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from regard.cli.options import AsJson, DataDir, Device, print_json
+from regard.cli.options import AsJson, DataDir, Device, Trust, print_json
 
 if TYPE_CHECKING:
     from regard.probe import EvaluationReport
@@ -31,6 +31,7 @@ def evaluate(
     report: ReportFile = None,
     data_dir: DataDir = None,
     device: Device = None,
+    trust: Trust = False,
     as_json: AsJson = False,
 ) -> None:
     """Score the best model of a run on its validation part, or at the very end on the test part.
@@ -43,7 +44,7 @@ def evaluate(
     from regard.train.switches import chosen_device
 
     part = "test" if test else "validation"
-    opened = open_run(run, device=chosen_device(device))
+    opened = open_run(run, device=chosen_device(device), trust=trust)
     found: EvaluationReport | None = None
     if report is None and opened.recipe is not None:
         scores = opened.evaluate(test=test, data_dir=data_dir)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from regard.cli.options import AsJson, RunName, print_json
+from regard.cli.options import AsJson, RunName, Trust, print_json
 
 FORMS = ("huggingface",)
 
@@ -16,6 +16,7 @@ def export(
     run: RunName,
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where to write.")],
     to: Annotated[str, typer.Option(help=f"One of: {', '.join(FORMS)}.")] = "huggingface",
+    trust: Trust = False,
     as_json: AsJson = False,
 ) -> None:
     """Write weights, config and tokenizer in the form that other programs serve.
@@ -27,7 +28,7 @@ def export(
     from regard.train import open_run
     from regard.train.export import export_huggingface
 
-    found = open_run(run)
+    found = open_run(run, trust=trust)
     written = export_huggingface(found, folder)
     kind = None if found.tokenizer is None else found.tokenizer.kind
     note = "" if written or kind is None else f"; no tokenizer: transformers has none that reads by {kind}"

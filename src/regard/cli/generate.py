@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from regard.cli.options import AsJson, RunName, print_json
+from regard.cli.options import AsJson, RunName, Trust, print_json
 
 
 def generate(  # noqa: PLR0913, PLR0917 - each is one option
@@ -25,6 +25,7 @@ def generate(  # noqa: PLR0913, PLR0917 - each is one option
     device: Annotated[
         str, typer.Option(help="cpu or cuda; unset: cuda if there is one.", show_default=False)
     ] = "",
+    trust: Trust = False,
     as_json: AsJson = False,
 ) -> None:
     """Continue a text with a trained language model.
@@ -38,7 +39,7 @@ def generate(  # noqa: PLR0913, PLR0917 - each is one option
     device = device or ("cuda" if torch.cuda.is_available() else "cpu")
     if device not in ("cpu", "cuda") or (device == "cuda" and not torch.cuda.is_available()):
         raise ValueError(f"device must be cpu, or cuda where there is one, got {device!r}")
-    opened = open_run(run, device=device)
+    opened = open_run(run, device=device, trust=trust)
     asked = opened.prompt(prompt, tokens)
     if asked.notice:
         print(f"note: {asked.notice}", file=sys.stderr)

@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from regard.cli.options import AsJson, DataDir, RunName, print_json
+from regard.cli.options import AsJson, DataDir, RunName, Trust, print_json
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,6 +35,7 @@ def look(
     out: Out = Path("look"),
     labels: Labels = None,
     data_dir: DataDir = None,
+    trust: Trust = False,
     as_json: AsJson = False,
 ) -> None:
     """Show where a model looked and what moved its answer; write FOLDER/look.html and PNG files.
@@ -44,7 +45,7 @@ def look(
     from regard.train import open_run
 
     names = None if labels is None else [label.strip() for label in labels.split(",")]
-    found = open_run(run).look(inputs or [], labels=names, data_dir=data_dir)
+    found = open_run(run, trust=trust).look(inputs or [], labels=names, data_dir=data_dir)
     files = write(found, run, out)
     if as_json:
         print_json(found.as_dict() | {"files": [str(file) for file in files]})

@@ -24,10 +24,12 @@ from regard.cli.generate import generate
 from regard.cli.lesson import lesson
 from regard.cli.look import look
 from regard.cli.predict import predict
+from regard.cli.recipe import recipe
 from regard.cli.runs import runs
 from regard.cli.studio import studio
 from regard.cli.tour import tour
 from regard.cli.train import auto_as_one, train
+from regard.importing import look_here
 
 app = typer.Typer(
     name="regard",
@@ -35,8 +37,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-for verb in (draw, count, cost, train, evaluate, predict, generate, look, runs, export, lesson, check, studio,
-             tour, bench):  # fmt: skip
+for verb in (draw, count, cost, recipe, train, evaluate, predict, generate, look, runs, export, lesson, check,
+             studio, tour, bench):  # fmt: skip
     app.command("eval" if verb is evaluate else None)(verb)
 
 # Some versions of Typer bring their own copy of click; of its errors they export this one, two levels below
@@ -63,6 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0
     """
     try:
+        look_here()
         arguments = sys.argv[1:] if arguments is None else arguments
         code = app(args=auto_as_one(arguments), prog_name="regard", standalone_mode=False)
         sys.stdout.flush()

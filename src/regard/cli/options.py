@@ -6,9 +6,12 @@ import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from regard.pattern import Pattern
 
 UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20}
 
@@ -22,9 +25,18 @@ Keys = Annotated[
     str | None,
     typer.Option("-m", metavar="M", help="How many keys, if more: the queries are the last N of them."),
 ]
+RecipeName = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="RECIPE", help="Its name (see --list), my_recipe.py, module:function or a run's recipe.json."
+    ),
+]
 RunName = Annotated[str, typer.Argument(metavar="RUN", help="A run's folder, or zoo:NAME.")]
 DataDir = Annotated[Path | None, typer.Option("--data-dir", metavar="DIR", help="Where the data sets are.")]
 Device = Annotated[str | None, typer.Option("--device", help="cpu or cuda; the GPU if there is one.")]
+Trust = Annotated[
+    bool, typer.Option("--trust", help="Import the code of one's own that the run or recipe.json names.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 
 
@@ -43,6 +55,14 @@ def length(name: str, text: str) -> int:
 def lengths(queries: str, keys: str | None) -> tuple[int, int | None]:
     """N and M as numbers."""
     return length("n", queries), None if keys is None else length("m", keys)
+
+
+def pattern_of(text: str) -> Pattern:
+    """A pattern that a user typed: one of their own, `my.module:Around(3)`, is imported for it."""
+    from regard.importing import Importable
+    from regard.pattern import parse
+
+    return parse(text, Importable())
 
 
 def print_json(found: Mapping[str, object]) -> None:

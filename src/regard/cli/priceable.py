@@ -9,37 +9,41 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from regard.cli.options import pattern_of
 from regard.errors import did_you_mean
 from regard.models import GridCompletionConfig
 from regard.models.files import MODELS, PARTS, build_config
 from regard.models.huggingface_config import read_config
 from regard.models.huggingface_shapes import DecoderShape
+from regard.models.own import is_own, shown
 from regard.models.presets import PRESETS, preset
-from regard.pattern import parse
-from regard.values import read_part
+from regard.train.folder import code_of
+from regard.trust import granted
+from regard.values import names_in, read_part
 
 if TYPE_CHECKING:
     from regard.train import Recipe
 
 
-def find(name: str) -> tuple[object, str]:
+def find(name: str, trust: bool = False) -> tuple[object, str]:
     """(what to price, what it is) of a preset, a config file, a run folder or a recipe."""
     if name in PRESETS:
         what = preset(name)
         return what, type(what).__name__
-    path = Path(name)
-    if path.exists():
-        return from_path(path)
     from regard import recipes
+    from regard.train.finding import is_place
 
-    if name in recipes.names():
-        return from_recipe(recipes.get(name), f"recipe {name}")
+    path = Path(name)
+    if path.exists() and path.suffix != ".py":
+        return from_path(path, trust)
+    if name in recipes.names() or is_place(name):
+        return from_recipe(recipes.get(name, trust=trust), f"recipe {name}")
     known = [*PRESETS, *recipes.names()]
     hint = did_you_mean(name, known, f"names: {', '.join(known)}")
     raise ValueError(f"{name!r} is no preset, no recipe and no file or folder{hint}")
 
 
-def from_path(path: Path) -> tuple[object, str]:
+def from_path(path: Path, trust: bool = False) -> tuple[object, str]:
     """What a config.json, a folder with one, or a run folder describes."""
     if path.is_dir():
         inner = [path / "model" / "config.json", path / "config.json", path / "recipe.json"]
@@ -56,9 +60,13 @@ def from_path(path: Path) -> tuple[object, str]:
     if path.name == "recipe.json":
         from regard.train.folder import read_recipe
 
-        return from_recipe(read_recipe(path.parent), f"the recipe of {path.parent}")
+        return from_recipe(read_recipe(path.parent, trust=trust), f"the recipe of {path.parent}")
+    if isinstance(data.get("model"), dict):
+        names = ", ".join(sorted(names_in(data)))
+        raise ValueError(f"{path.parent} holds a model of one's own, {names}: it has no price")
     if data.get("model") in MODELS:
-        return build_config(data)[0], f"{data['model']} of {path.parent}"
+        own = granted(names_in(data), path, roots=code_of(path.resolve().parents[1]), trust=trust)
+        return build_config(data, own)[0], f"{data['model']} of {path.parent}"
     return read_config(data, str(path))
 
 
@@ -71,6 +79,11 @@ def from_recipe(recipe: Recipe, words: str) -> tuple[object, str]:
     size = getattr(getattr(recipe.task, "tokens", None), "vocab", None)
     if unset:
         config = replace(config, vocab=1 if size is None else size)
+    if is_own(config):
+        raise ValueError(
+            f"{words} has a model of one's own, {shown(config)}: it has no price, since only a config with "
+            "shapes() has one"
+        )
     if type(config) not in {kind for kind, _ in MODELS.values()}:
         with torch.device("meta"):
             return config.build(), words
@@ -100,7 +113,7 @@ def changed(what: object, changes: list[str]) -> object:
 def _value(field: str, text: str) -> object:
     words = [word.strip() for word in text.split(";")]
     if field == "pattern":
-        found: list[object] = [parse(word) for word in words]
+        found: list[object] = [pattern_of(word) for word in words]
     elif all(word.partition("(")[0] in PARTS for word in words):
         found = [read_part(word, PARTS) for word in words]
     else:

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from regard.cli.options import AsJson, DataDir, Device, print_json
+from regard.cli.options import AsJson, DataDir, Device, RecipeName, Trust, print_json
 
 if TYPE_CHECKING:
     from regard.train import Recipe
 
 
 def train(  # noqa: PLR0913, PLR0917 - each is one option
-    recipe: Annotated[str | None, typer.Argument(metavar="RECIPE", help="Its name; see --list.")] = None,
+    recipe: RecipeName = None,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Change any field, such as model.depth=8."),
@@ -35,6 +35,10 @@ def train(  # noqa: PLR0913, PLR0917 - each is one option
             "--from", metavar="RUN:STEP", help="Begin a new run with a checkpoint of another, and any --set."
         ),
     ] = None,
+    start: Annotated[
+        str | None,
+        typer.Option(metavar="RUN", help="Begin with the weights of a run, zoo:NAME or a model's folder."),
+    ] = None,
     minutes: Annotated[float | None, typer.Option(help="Train for so long.")] = None,
     overfit: Annotated[
         int | None, typer.Option(metavar="N", help="Train on N examples until known by heart.")
@@ -44,6 +48,7 @@ def train(  # noqa: PLR0913, PLR0917 - each is one option
     ] = None,
     data_dir: DataDir = None,
     device: Device = None,
+    trust: Trust = False,
     listed: Annotated[bool, typer.Option("--list", help="Print the recipes.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -56,13 +61,18 @@ def train(  # noqa: PLR0913, PLR0917 - each is one option
     from regard import recipes
     from regard.train import override
     from regard.train import train as run
+    from regard.train.beginning import with_start
 
     if listed:
         found = {name: recipes.about(name) for name in recipes.names()}
         print_json(found) if as_json else print("\n".join(f"{a:32}{b}" for a, b in found.items()))
         return
     changed = [*(settings or []), *([] if minutes is None else [f"minutes={minutes}"])]
-    value = override(recipe_of(recipe, out if resume or resume_auto else None, origin), changed)
+    value = override(recipe_of(recipe, out if resume or resume_auto else None, origin, trust), changed)
+    if start is not None:
+        if origin is not None:
+            raise ValueError("--start takes weights and --from a whole checkpoint: give one of them")
+        value = with_start(value, start, trust=trust)
     if backbone is not None:
         value = on_backbone(value, backbone)
     if overfit is not None:
@@ -89,19 +99,19 @@ def auto_as_one(words: Sequence[str]) -> list[str]:
     return out
 
 
-def recipe_of(name: str | None, resumed: Path | None, origin: str | None) -> Recipe:
-    """The recipe of this name, or else of the run that goes on or that a new one begins with."""
+def recipe_of(name: str | None, resumed: Path | None, origin: str | None, trust: bool = False) -> Recipe:
+    """The recipe of this name or place, or else of the run that goes on or that a new one begins with."""
     from regard import recipes
     from regard.train import read_recipe
     from regard.train.branch import located
 
     if name is not None:
-        return recipes.get(name)
+        return recipes.get(name, trust=trust)
     if origin is not None:
-        return read_recipe(located(origin)[0])
+        return read_recipe(located(origin)[0], trust=trust)
     if resumed is None:
         raise ValueError(f"name a RECIPE, or --resume with --out; recipes: {', '.join(recipes.names())}")
-    return read_recipe(resumed)
+    return read_recipe(resumed, trust=trust)
 
 
 def on_backbone(recipe: Recipe, backbone: str) -> Recipe:

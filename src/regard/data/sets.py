@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from importlib import resources
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import torch
@@ -12,6 +13,8 @@ from regard.data.fetch import Published, find
 from regard.data.files import Known, read_known, unzipped
 from regard.data.kinds import Corpus, Images, Pictures, Reviews, Texts, split
 from regard.errors import did_you_mean, need
+from regard.importing import imported, reason
+from regard.plugins import DATA, plugins
 
 SENTIMENTS = ("negative", "positive")
 
@@ -102,11 +105,26 @@ def load(name: str, *, folder: str | Path | None = None) -> Images | Corpus | Re
     """
     if name in EMBEDDED:
         return EMBEDDED[name]()
+    if name not in PUBLISHED and name in (others := plugins(DATA)):
+        return brought(others[name])
     if name not in PUBLISHED:
         hint = did_you_mean(name, NAMES)
         raise ValueError(f"name must be a data set, got {name=}{hint or ';'} there are {', '.join(NAMES)}")
     source, reader = PUBLISHED[name]
     return reader(source, find(source, folder))
+
+
+def brought(found: EntryPoint) -> Images | Corpus | Reviews:
+    """The data set that another installed package brings under `regard.data`."""
+    make = imported(found.value)
+    try:
+        out = make() if callable(make) else make
+    except Exception as error:
+        raise ValueError(f"the data set {found.name} of {found.value} fails: {reason(error)}") from error
+    if not isinstance(out, Images | Corpus | Reviews):
+        kind = type(out).__name__
+        raise ValueError(f"{found.value} must give Images, Reviews or a Corpus, it gave a {kind}")
+    return out
 
 
 def _fashion(source: Published, folder: Path) -> Images:

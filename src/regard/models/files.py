@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, get_args
 
@@ -22,9 +24,11 @@ from regard.models.gpt import GPT, GPTConfig, Head
 from regard.models.grid import GridRNN, GridRNNConfig
 from regard.models.gru import GRUClassifier, GRUConfig
 from regard.models.mlp import MLP, MLPConfig
+from regard.models.own import MADE_BY, build_own, is_own
 from regard.models.vit import ViT, ViTConfig
 from regard.models.weights import place
-from regard.values import Json, build, fields_of
+from regard.trust import Untrusted, granted
+from regard.values import Json, Kinds, build, fields_of, from_data, names_in, to_data
 
 MODELS: dict[str, tuple[type, type[nn.Module]]] = {
     "GPT": (GPTConfig, GPT),
@@ -50,21 +54,28 @@ LINEAR = {"pattern": "linear"}  # as a file of old says it
 def architecture(model: nn.Module) -> Json:
     """A model's class and config as plain data, from which `build_config` makes the config again."""
     kind = type(model).__name__
+    if (made_by := getattr(model, MADE_BY, None)) is not None:
+        return {"model": to_data(made_by, PARTS)}
     if kind not in MODELS or type(model) is not MODELS[kind][1]:
         raise ValueError(f"model must be one of {', '.join(MODELS)}, got {kind}")
     return {"model": kind, "config": fields_of(model.config, PARTS)}
 
 
-def build_config(data: Json) -> tuple[object, type[nn.Module]]:
-    """The config that plain data describe and the class of its model.
+def build_config(data: Json, own: Kinds | None = None) -> tuple[object, Callable[[object], nn.Module]]:
+    """The config that plain data describe and the class of its model, or what makes one of one's own.
 
     >>> build_config({"model": "MLP", "config": {"image": [2, 3], "classes": 4}})[0]
     MLPConfig(image=(2, 3), classes=4, channels=1, widths=(144, 144))
     """
+    kinds = PARTS | dict(own or {})
+    if isinstance(data.get("model"), dict):
+        if not is_own(made_by := from_data(data["model"], kinds)):
+            raise ValueError(f"model must be made by a function or a value with build, got {made_by!r}")
+        return made_by, build_own
     if data.get("model") not in MODELS:
         raise ValueError(f"model must be one of {', '.join(MODELS)}, got {data.get('model')!r}")
     config, kind = MODELS[data["model"]]
-    return build(config, with_mixers(data.get("config", {})), PARTS), kind
+    return build(config, with_mixers(data.get("config", {})), kinds), kind
 
 
 def with_mixers(data: Any) -> Any:
@@ -103,37 +114,56 @@ def save(model: nn.Module, path: str | Path) -> None:
     """
     header = json.dumps(architecture(model))
     weights = {name: weight.detach().cpu().contiguous() for name, weight in model.state_dict().items()}
+    if hasattr(model, MADE_BY):  # its weights may be tied, which the format does not know
+        weights = {name: weight.clone() for name, weight in weights.items()}
     write_tensors(weights, Path(path), {"regard": header})
 
 
-def load(path: str | Path, into: nn.Module | None = None) -> Any:
+def load(
+    path: str | Path,
+    into: nn.Module | None = None,
+    *,
+    trust: bool = False,
+    roots: Mapping[str, str] | None = None,
+) -> Any:
     """Read a model, in evaluation mode; with `into`, fill a model of the same config and keep its mode.
+
+    Code of one's own that it names is imported from where this user ran it before; with `trust`, from
+    wherever it is, first from `roots`.
 
     Whatever is wrong with the file is one ValueError, and then `into` is as it was. Where there are checksums
     beside it (`model/` of a run has them), it must be the file that was written.
     """
     check(Path(path))
     weights, metadata = read_tensors(Path(path))
-    config, kind = _header(metadata.get("regard"), path)
+    config, kind = _header(metadata.get("regard"), path, roots or {}, trust)
     if into is not None:
-        if type(into) is not kind or into.config != config:
-            mine = f"{type(into).__name__} of {getattr(into, 'config', None)}"
+        here = getattr(into, MADE_BY, None) or getattr(into, "config", None)
+        if (kind is not build_own and type(into) is not kind) or here != config:
+            mine = f"{type(into).__name__} of {here}"
             raise ValueError(f"{path} holds another architecture: {kind.__name__} of {config}, not {mine}")
         old = into.state_dict()
         moved = {name: x.to(old[name]) if name in old else x for name, x in weights.items()}
         place(into, moved, str(path))
         return into
-    with torch.device("meta"):
+    # A stranger's buffers may be computed, and are not all in the file: such a model is made for good.
+    with nullcontext() if kind is build_own else torch.device("meta"):
         model = kind(config)
     place(model, weights, str(path))
     return model.eval()
 
 
-def _header(text: str | None, path: str | Path) -> tuple[object, type[nn.Module]]:
+def _header(
+    text: str | None, path: str | Path, roots: Mapping[str, str], trust: bool
+) -> tuple[object, Callable[[object], nn.Module]]:
     if text is None:
         raise ValueError(f"{path} has no config of ours; is it from another library? see from_huggingface")
     try:
-        return build_config(json.loads(text))
+        data = json.loads(text)
+        own = granted(names_in(data), path, roots=roots, trust=trust)
+        return build_config(data, own)
+    except Untrusted:
+        raise
     except (ValueError, TypeError, AttributeError) as error:
         raise ValueError(f"{path} has a config that cannot be read: {error}") from error
 

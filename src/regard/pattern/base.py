@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from regard.errors import check_int
+from regard.importing import finds
 
 # These serve the methods below, and import this file back for its types alone: a pattern is their argument.
 from regard.pattern import counting, figure, formulas, looking, picture, svg, tiling
@@ -191,6 +192,14 @@ class Atom(Pattern):
                 f"or say class {cls.__name__}(Atom, word=…)"
             )
         cls.registry[cls.word] = cls
+        if outside := cls.outside():
+            cls.registry[outside] = cls
+
+    @classmethod
+    def outside(cls) -> str | None:
+        """Its name as code, `module:Class`, where it is defined outside this package and has one."""
+        inside = cls.__module__.startswith("regard.") or "<" in cls.__qualname__
+        return None if inside else f"{cls.__module__}:{cls.__qualname__}"
 
     @classmethod
     def gives(cls, hook: str) -> bool:
@@ -299,9 +308,15 @@ class Atom(Pattern):
     def _kept(self, negated: bool) -> CacheBound | None:
         return self.complement_kept() if negated else self.kept()
 
-    def __str__(self) -> str:
+    def called(self, word: str) -> str:
+        """Its text under this name."""
         arguments = ", ".join(str(getattr(self, field.name)) for field in fields(self) if field.init)
-        return f"{self.word}({arguments})" if arguments else self.word
+        return f"{word}({arguments})" if arguments else word
+
+    def __str__(self) -> str:
+        name = self.outside()
+        # One made in a function, or redefined since, has no name that leads to it; its word does.
+        return self.called(name if name is not None and finds(name, type(self)) else self.word)
 
 
 @dataclass(frozen=True, repr=False)

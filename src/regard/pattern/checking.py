@@ -51,7 +51,8 @@ def check_pattern(pattern: Pattern, n: int | None = None) -> None:
 
 def _holds(value: Pattern, hook: str, check: Callable[[], None]) -> None:
     """Run one check; whatever goes wrong in it is a ValueError that names the hook and the value."""
-    shown = str(value) if hook != "fields" else repr(value)
+    text = value.called(value.word) if isinstance(value, Atom) else str(value)
+    shown = text if hook != "fields" else repr(value)
     shown = shown if len(shown) < 200 else shown[:200] + " …"
     try:
         check()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import NoReturn
 
@@ -20,13 +21,29 @@ WORDS = {"autoregressive": "causal", "sliding": "strided"}
 # What people look for here and find elsewhere.
 ELSEWHERE = {"linear": "linear attention is no pattern: a model says mixer=LinearAttention()"}
 
-TOKEN = re.compile(r"\s*(?:(?P<name>[A-Za-z_]\w*)|(?P<number>-?\d+)|(?P<sign>[&|~(),=])|(?P<end>$))")
+# A pattern of one's own, as `my.module:Around`; a file's name may have a hyphen.
+OUTSIDE = re.compile(r"[^\W\d][\w-]*(?:\.[^\W\d][\w-]*)*:[^\W\d]\w*(?:\.[^\W\d]\w*)*")
+TOKEN = re.compile(
+    rf"\s*(?:(?P<outside>{OUTSIDE.pattern})|(?P<name>[A-Za-z_]\w*)|(?P<number>-?\d+)|(?P<sign>[&|~(),=])|(?P<end>$))"
+)
 
 LIST = re.compile(r"\(\s*\d[\d\s,]*\)")
 
 
-def parse(text: str) -> Pattern:
+def outside_names(text: str) -> list[str]:
+    """The patterns from outside this package that a text names.
+
+    >>> outside_names("my.module:Around(3) & causal | strided(2)")
+    ['my.module:Around']
+    """
+    return OUTSIDE.findall(text)
+
+
+def parse(text: str, own: Mapping[str, object] | None = None) -> Pattern:
     """The pattern that a text describes; `~` binds tighter than `&`, and `&` tighter than `|`.
+
+    A pattern of one's own is `module:Class(…)`. Its module must have been imported, or `own` must hold it:
+    no text makes this function run code, unless `own` is `regard.importing.Importable()`.
 
     >>> parse("causal & strided(128) | global(4)")
     Causal() & Strided(back=128) | Global(first=4)
@@ -43,12 +60,12 @@ def parse(text: str) -> Pattern:
     if outside > LONGEST:
         aside = "" if outside == len(text) else " outside lists of numbers"
         raise ValueError(f"a pattern's text must have at most {LONGEST:,} characters, got {outside:,}{aside}")
-    return _PatternParser(text).pattern()
+    return _PatternParser(text, {} if own is None else own).pattern()
 
 
 class _PatternParser:
-    def __init__(self, text: str) -> None:
-        self.text = text
+    def __init__(self, text: str, own: Mapping[str, object]) -> None:
+        self.text, self.own = text, own
         self.at = 0
         self.depth = 0
         self._next()
@@ -108,14 +125,13 @@ class _PatternParser:
         return out
 
     def _value(self) -> Pattern:
-        if self.kind != "name":
+        if self.kind not in ("name", "outside"):
             self._fail(f"expected a pattern, found {self.value!r}" if self.value else "expected a pattern")
-        start, word = self.start, self.value.lower()
-        known = Atom.registry.get(WORDS.get(word, word))
-        if known is None and word in ELSEWHERE:
-            self._fail(ELSEWHERE[word])
-        if known is None:
-            self._fail(f"no pattern is called {self.value!r}{did_you_mean(word, [*Atom.registry, *WORDS])}")
+        start = self.start
+        if self.kind == "outside":
+            word, known = self.value, self._outside(self.value)
+        else:
+            word, known = self.value.lower(), self._named(self.value.lower())
         self._next()
         arguments = self._arguments([field.name for field in fields(known) if field.init])
         try:
@@ -125,6 +141,26 @@ class _PatternParser:
             wanted = ", ".join(field.name for field in fields(known) if field.init)
             missing = isinstance(error, TypeError)
             self._fail(f"{word} needs ({wanted})" if missing else str(error))
+
+    def _named(self, word: str) -> type[Atom]:
+        known = Atom.registry.get(WORDS.get(word, word))
+        if known is None and word in ELSEWHERE:
+            self._fail(ELSEWHERE[word])
+        if known is None:
+            self._fail(f"no pattern is called {self.value!r}{did_you_mean(word, [*Atom.registry, *WORDS])}")
+        return known
+
+    def _outside(self, name: str) -> type[Atom]:
+        known: object = Atom.registry.get(name)
+        if known is None:
+            try:
+                known = self.own[name]
+            except KeyError:
+                module = name.partition(":")[0]
+                self._fail(f"{name} is not known here: import {module} before it is named")
+        if not isinstance(known, type) or not issubclass(known, Atom):
+            self._fail(f"{name} is no pattern: a pattern is a frozen dataclass below regard.pattern.Atom")
+        return known
 
     def _arguments(self, names: list[str]) -> dict[str, int | tuple[int, ...]]:
         out: dict[str, int | tuple[int, ...]] = {}

@@ -1,10 +1,13 @@
 """One training loop for all tasks: exact resume, whole-step CUDA graphs, PyTorch's distributed engine."""
 
+from regard.train.distributed import ALONE
+from regard.train.fingerprint import fingerprint
 from regard.train.folder import read_recipe
 from regard.train.loop import Result
 from regard.train.optimizers import AdamW, Muon
+from regard.train.order import Examples
 from regard.train.overrides import override
-from regard.train.recipe import Checks, Execution, Recipe
+from regard.train.recipe import Checks, Execution, Recipe, Start
 from regard.train.runs.listing import list_runs
 from regard.train.runs.opening import load_run, open_run
 from regard.train.runs.run import Look, Prediction, Run
@@ -12,6 +15,8 @@ from regard.train.runs.texts import TextPrediction
 from regard.train.schedules import Cosine, Linear, Trapezoid
 from regard.train.start import train
 from regard.train.stopping import Stopped
+from regard.train.task import BaseTask, TaskSetting
+from regard.train.tasks.building import build as build_model
 from regard.train.tasks.completion import CompleteImages
 from regard.train.tasks.course import CourseGPT, CourseViT
 from regard.train.tasks.images import ClassifyImages
@@ -21,7 +26,9 @@ from regard.train.tasks.text_classes import ClassifyTexts
 from regard.train.tasks.tokens import BytePairs, Characters, Words
 
 __all__ = [
+    "ALONE",
     "AdamW",
+    "BaseTask",
     "BytePairs",
     "Characters",
     "Checks",
@@ -31,6 +38,7 @@ __all__ = [
     "Cosine",
     "CourseGPT",
     "CourseViT",
+    "Examples",
     "Execution",
     "Language",
     "Linear",
@@ -41,10 +49,14 @@ __all__ = [
     "Recipe",
     "Result",
     "Run",
+    "Start",
     "Stopped",
+    "TaskSetting",
     "TextPrediction",
     "Trapezoid",
     "Words",
+    "build_model",
+    "fingerprint",
     "list_runs",
     "load_run",
     "open_run",

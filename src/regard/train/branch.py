@@ -4,12 +4,13 @@ import json
 from pathlib import Path
 
 from regard.files import check_all, digest, files_in, placed, read_sums, remove, seal, write
+from regard.train.beginning import STARTED
 from regard.train.checkpoint import STATE, numbered, read, step_of
 from regard.train.environment import ENVIRONMENT
 from regard.train.folder import BEFORE, BEST, CHECKPOINTS, MODEL, RECIPE, SUMMARY, copy_files, read_recipe
 from regard.train.recipe import Recipe
 from regard.train.recipe_data import to_data
-from regard.values import Json
+from regard.values import Json, own_in
 
 
 def located(origin: str | Path) -> tuple[Path, Path]:
@@ -44,7 +45,7 @@ def branch(origin: str | Path, folder: Path, recipe: Recipe) -> Json:
         check_all(path, [name for name in sums if not name.startswith(f"{BEST}/")])
     except ValueError as error:
         raise ValueError(f"{error}; name an older checkpoint as {run}:STEP") from error
-    found, old = read(path), read_recipe(run)
+    found, old = read(path), read_recipe(run, own_in(recipe))
     if recipe.steps is not None and recipe.steps <= found.step:
         raise ValueError(f"steps must be more than the {found.step} of {path}, got steps={recipe.steps}")
     origin_of = {"run": str(run.resolve()), "step": found.step, "state": digest(path / STATE)}
@@ -58,8 +59,11 @@ def branch(origin: str | Path, folder: Path, recipe: Recipe) -> Json:
         "data": None,  # whatever the new run reads
         "rows": 0,
     }
-    if recipe.before is not None:
+    if isinstance(recipe.before, Recipe):
         _take_over(run / BEFORE, folder / BEFORE)
+    elif recipe.before is not None and (run / STARTED).is_dir():  # its tokenizer
+        remove(folder / STARTED)
+        copy_files(run / STARTED, folder / STARTED, files_in(run / STARTED))
     with placed(folder / CHECKPOINTS / path.name) as fresh:
         copy_files(path, fresh, names)
         write(fresh / STATE, json.dumps(state, indent=1).encode())

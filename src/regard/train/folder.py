@@ -16,6 +16,8 @@ from regard.train.environment import history
 from regard.train.recipe import Recipe
 from regard.train.recipe_data import from_data
 from regard.train.task import Task
+from regard.trust import Untrusted, granted
+from regard.values import Kinds, names_in, own_in
 
 RECIPE, SUMMARY, TEST = "recipe.json", "summary.json", "test.json"
 CHECKPOINTS, MODEL, BEST, BEFORE = "checkpoints", "model", "best", "before"
@@ -30,7 +32,7 @@ def goes_on(folder: Path, recipe: Recipe, resume: bool | str) -> bool:
     if resume is True and not there:
         raise ValueError(f"there is no run to resume in {folder}: it has no {RECIPE}")
     if there and resume:
-        old = read_recipe(folder)
+        old = read_recipe(folder, own_in(recipe))
         changed(folder, old, recipe)
         check_recipe(folder, old)
         return True
@@ -49,10 +51,10 @@ def check_recipe(folder: Path, recipe: Recipe) -> None:
         return  # the history is damaged, which is said when it begins anew
     if not known or recipe_digest(_json(folder / RECIPE)) in known:
         return
-    made_by = []
+    made_by, own = [], own_in(recipe)
     for path in numbered(folder / CHECKPOINTS):
         try:
-            made_by.append(from_data(read(path).state["recipe"]))
+            made_by.append(from_data(read(path).state["recipe"], own))
         except (ValueError, KeyError):
             continue
     if recipe in made_by:
@@ -64,15 +66,38 @@ def check_recipe(folder: Path, recipe: Recipe) -> None:
     )
 
 
-def read_recipe(folder: Path) -> Recipe:
-    """The recipe of a run."""
+def read_recipe(folder: Path, own: Kinds | None = None, *, trust: bool = False) -> Recipe:
+    """The recipe of a run.
+
+    Code of one's own that it names is that of `own`, or imported from where this user ran it before; with
+    `trust`, from wherever it is.
+    """
     path = folder / RECIPE
     try:
-        return from_data(_json(path))
+        return recipe_in(path, own, trust=trust)
     except FileNotFoundError as error:
         raise ValueError(f"{folder} holds no run: it has no {RECIPE}") from error
+    except Untrusted:
+        raise
     except (OSError, ValueError) as error:
         raise ValueError(f"{path} cannot be read: {error}") from error
+
+
+def recipe_in(path: Path, own: Kinds | None = None, *, trust: bool = False) -> Recipe:
+    """The recipe in a JSON file of a run, or in a copy of one."""
+    data, there = _json(path), dict(own or {})
+    names = names_in(data) - there.keys()
+    there |= granted(names, path, roots=code_of(path.parent), trust=trust) if names else {}
+    return from_data(data, there)
+
+
+def code_of(folder: Path) -> dict[str, str]:
+    """Where the modules of one's own were when the run was started last: a hint, and no permission."""
+    try:
+        found = [entry["code"] for entry in history(folder) if isinstance(entry.get("code"), dict)]
+    except ValueError:
+        return {}
+    return {str(top): str(root) for top, root in found[-1].items()} if found else {}
 
 
 def _json(path: Path) -> object:

@@ -11,6 +11,7 @@ from torch import Tensor
 from regard.data.draws import generator, seed_of
 from regard.files import write_json
 from regard.train import saving, telling
+from regard.train.beginning import take
 from regard.train.checkpoint import numbered
 from regard.train.curves import draw_curves
 from regard.train.distributed import Team, whole_weights
@@ -60,6 +61,9 @@ class Training:
         self.clock.turn("setup")
         self.task: Task = team.together(lambda: recipe.task.build(setting))
         model = self.task.model(generator(recipe.seed, "weights"))
+        self.taken: Json | None = None
+        if setting.begin is not None and setting.begin.model is not None:
+            self.taken = take(setting.begin, model, self.task)
         self.parameters = sum(weight.numel() for weight in model.parameters())
         self.model = team.place(model, device).train()
         self.optimizer = recipe.optimizer.build(self.model)

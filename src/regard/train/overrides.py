@@ -1,6 +1,7 @@
 """`--set model.depth=8`: any field of a recipe changed by its path, checked against the field's type."""
 
 import ast
+import collections.abc
 import types
 import typing
 from collections.abc import Iterable
@@ -8,6 +9,7 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from regard.errors import did_you_mean
+from regard.importing import Importable, imported
 from regard.pattern import Pattern, parse
 from regard.train.recipe import LIMITS, PART_OF, Recipe
 from regard.train.recipe_data import KINDS
@@ -75,7 +77,9 @@ def read(text: str, kind: object, name: str) -> object:
         try:
             return _read_one(text, choice)
         except (ValueError, KeyError, SyntaxError, TypeError) as error:
-            if choice is Pattern or ";" in text:  # what is wrong, and of a pattern then where
+            if (
+                choice is Pattern or ";" in text or (":" in text and typing.get_origin(choice) is not None)
+            ):  # what is wrong, and of a pattern then where
                 why = f": {str(error).splitlines()[0]}"
     shown = " or ".join(_name(choice) for choice in _choices(kind))
     raise ValueError(f"{name} must be {shown}, got {name}={text!r}{why}")
@@ -100,7 +104,10 @@ def _read_one(text: str, kind: object) -> object:  # noqa: PLR0911 - one line fo
     if kind is str:
         return text
     if isinstance(kind, type) and issubclass(kind, Pattern):
-        return parse(text)
+        return parse(text, Importable())
+    if typing.get_origin(kind) is collections.abc.Callable:
+        found = imported(text)  # a config of one's own, or what makes a model
+        return found() if isinstance(found, type) and is_dataclass(found) else found
     if kind is Any:
         return read_part(text, KINDS)
     if isinstance(kind, type) and is_dataclass(kind):

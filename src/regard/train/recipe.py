@@ -68,6 +68,17 @@ class Checks:
             check_shares(ema=self.ema)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Start:
+    """Another model whose weights are the first ones: a run's folder, `zoo:NAME`, or a folder of a model."""
+
+    model: str
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.model, str) or not self.model:
+            raise ValueError(f"model must be a run's folder, zoo:NAME or a folder, got model={self.model!r}")
+
+
 KINDS_OF_PARTS: dict[str, tuple[type, ...]] = {
     "optimizer": get_args(Choice),
     "schedule": get_args(Schedule),
@@ -85,7 +96,7 @@ class Recipe:
     """What to train, on what, how and for how long: one of `steps`, `epochs` and `minutes`.
 
     `batch` counts examples over all processes and all parts of a step. `before` is trained first, and its
-    model starts this one.
+    model starts this one; or it is a `Start`, a model that is there.
     """
 
     name: str
@@ -99,7 +110,7 @@ class Recipe:
     execution: Execution = Execution()
     checks: Checks = Checks()
     seed: int = 0
-    before: Recipe | None = None
+    before: Recipe | Start | None = None
 
     def __post_init__(self) -> None:
         for name, kinds in KINDS_OF_PARTS.items():

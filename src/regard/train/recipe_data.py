@@ -4,7 +4,7 @@ from regard.data.augment import Augment
 from regard.models.files import MODELS, with_mixers
 from regard.models.files import PARTS as MODEL_PARTS
 from regard.train.optimizers import AdamW, Muon
-from regard.train.recipe import PART_OF, Checks, Execution, Recipe
+from regard.train.recipe import PART_OF, Checks, Execution, Recipe, Start
 from regard.train.schedules import Cosine, Linear, Trapezoid
 from regard.train.tasks.completion import CompleteImages
 from regard.train.tasks.course import CourseGPT, CourseViT
@@ -13,14 +13,14 @@ from regard.train.tasks.language import Language
 from regard.train.tasks.masked import MaskedText
 from regard.train.tasks.text_classes import ClassifyTexts
 from regard.train.tasks.tokens import BytePairs, Characters, Words
-from regard.values import Json
+from regard.values import Json, Kinds
 from regard.values import from_data as value_from_data
 from regard.values import to_data as value_to_data
 
-OWN = (Recipe, Execution, Checks, Augment, AdamW, Muon, Cosine, Linear, Trapezoid)
+OWN = (Recipe, Start, Execution, Checks, Augment, AdamW, Muon, Cosine, Linear, Trapezoid)
 TASKS = (ClassifyImages, CompleteImages, ClassifyTexts, Language, MaskedText)
 PARTS = (CourseGPT, CourseViT, BytePairs, Characters, Words)
-KINDS: dict[str, type] = {
+KINDS: dict[str, object] = {
     **MODEL_PARTS,
     **{kind.__name__: kind for kind in (*(config for config, _ in MODELS.values()), *OWN, *TASKS, *PARTS)},
 }
@@ -36,13 +36,13 @@ def to_data(recipe: Recipe) -> object:
     return value_to_data(recipe, KINDS)
 
 
-def from_data(data: object) -> Recipe:
-    """The inverse of `to_data`, or a ValueError that says what it is instead.
+def from_data(data: object, own: Kinds | None = None) -> Recipe:
+    """The inverse of `to_data`, or a ValueError that says what it is instead; `own` holds code from outside.
 
     >>> from_data({"part": "Recipe", "name": "x", "task": None, "batch": 8, "steps": 1, "keep": 5}).checks
     Checks(validate_every=None, save_every=500, read_every=20, keep=5, ema=None, overfit=None)
     """
-    found = value_from_data(_in_parts(_open(with_mixers(data))), KINDS)
+    found = value_from_data(_in_parts(_open(with_mixers(data))), KINDS | dict(own or {}))
     if not isinstance(found, Recipe):
         raise ValueError(f"a recipe is needed, got a {type(found).__name__}")
     return found

@@ -22,7 +22,7 @@ from regard.train.recipe import Recipe
 from regard.train.recipe_data import from_data, to_data
 from regard.train.shards import fill, write_shards
 from regard.train.stopping import Stopped, how_to_go_on
-from regard.values import Json
+from regard.values import Json, own_in
 
 if TYPE_CHECKING:  # the loop calls these functions, which read what it holds
     from regard.train.loop import Training
@@ -107,8 +107,8 @@ def restore(run: Training) -> None:
 
 def _take_up(run: Training, found: Checkpoint) -> None:
     """Weights, optimiser and numbers, from a checkpoint of this recipe and these data."""
-    state = found.state
-    old = from_data(state["recipe"]) if "recipe" in state else read_recipe(run.folder)
+    state, own = found.state, own_in(run.known)
+    old = from_data(state["recipe"], own) if "recipe" in state else read_recipe(run.folder, own)
     for line in changed(run.folder, old, run.known):
         run.bar.say(line)
     if state.get("data") not in (None, run.task.fingerprint):

@@ -10,22 +10,26 @@ import torch
 
 from regard.files import check_all, made, remove, tidy, write_json
 from regard.train import saving
+from regard.train.beginning import STARTED, keep, opened
+from regard.train.beginning import said as begun
 from regard.train.branch import branch, located
 from regard.train.changes import recipe_digest
 from regard.train.checkpoint import numbered, read
 from regard.train.distributed import Team, join, lost
 from regard.train.environment import ENVIRONMENT, add_start, environment
+from regard.train.finding import find_recipe
 from regard.train.folder import BEFORE, CHECKPOINTS, MODEL, RECIPE, SUMMARY, goes_on
 from regard.train.lock import held
 from regard.train.loop import Result, Training
 from regard.train.metrics import damaged_rows, read_rows
 from regard.train.progress import progress
-from regard.train.recipe import LIMITS, Recipe
+from regard.train.recipe import LIMITS, Recipe, Start
 from regard.train.recipe_data import to_data
 from regard.train.stopping import Stopped, out_of_memory
 from regard.train.switches import chosen_device, switched
 from regard.train.task import TaskSetting
-from regard.values import Json
+from regard.trust import roots_of, vouch
+from regard.values import Json, own_in
 
 
 @dataclass(frozen=True)
@@ -40,7 +44,7 @@ class Where:
 
 
 def train(
-    recipe: Recipe,
+    recipe: Recipe | str | Path,
     folder: str | Path,
     *,
     device: str | torch.device | None = None,
@@ -51,6 +55,7 @@ def train(
 ) -> Result:
     """Train by a recipe in a folder of its own; with `resume`, go on from its last checkpoint.
 
+    A recipe is a value, `my_recipe.py`, `module:function` or a run's recipe.json.
     `resume="auto"` goes on where there is a run and begins one where there is none. `origin`, such as
     `runs/first:400`, begins the new run with a checkpoint of another one.
     """
@@ -58,6 +63,8 @@ def train(
         raise ValueError(f"resume must be False, True or 'auto', got {resume=}")
     if origin is not None and resume is True:
         raise ValueError("resume goes on with a run and origin begins a new one: give one of them")
+    if not isinstance(recipe, Recipe):
+        recipe = find_recipe(recipe)
     place, data = chosen_device(device), None if data_dir is None else Path(data_dir)
     team = join(place, recipe.execution.sharding)
     where = Where(Path(folder), place, team, data, quiet or not team.leads)
@@ -103,14 +110,21 @@ def _run(recipe: Recipe, where: Where, resume: bool | str, origin: str | Path | 
         task = recipe.task
         branched = "from" in more
         with nullcontext() if on and not branched else _or_nothing(where, branched):
-            if recipe.before is not None:
+            begin = None
+            if isinstance(recipe.before, Start):
+                begin = opened(recipe.before, where.folder, CHECKPOINTS)
+            elif recipe.before is not None:
                 said += _first(recipe.before, where, on)
                 task = replace(task, start=str(where.folder / BEFORE / MODEL))
             stack.enter_context(switched(recipe.execution, where.device))
             bar = progress(recipe.name, quiet=where.quiet)
             stack.callback(bar.close)
-            setting = TaskSetting(where.device, recipe.seed, where.data_dir, recipe.checks.overfit)
+            setting = TaskSetting(where.device, recipe.seed, where.data_dir, recipe.checks.overfit, begin)
             run = Training(replace(recipe, before=None, task=task), recipe, where.folder, setting, team, bar)
+            if run.taken is not None:
+                taken = run.taken
+                team.led(lambda: keep(begin, taken, where.folder))  # type: ignore[arg-type]
+                bar.say(begun(taken))
             if on:
                 saving.restore(run)
             if branched and run.over():
@@ -161,6 +175,7 @@ def _or_nothing(where: Where, branched: bool) -> Iterator[None]:
             remove(where.folder / name)
         more = (CHECKPOINTS, MODEL, BEFORE, SUMMARY)  # of a first stage that came further, or an older run
         if where.team.leads and not any((where.folder / name).exists() for name in more):
+            remove(where.folder / STARTED)
             for name in (RECIPE, ENVIRONMENT):
                 (where.folder / name).unlink(missing_ok=True)
         raise
@@ -174,7 +189,11 @@ def _tidied(folder: Path) -> None:
 def _noted(recipe: Recipe, where: Where, over: bool = False, **more: object) -> list[str]:
     """Write this start into the run's history and then its recipe; give what the history has to say."""
     data = to_data(recipe)
-    entry = environment(where.device, where.team.world) | {"recipe": recipe_digest(data), **more}
+    own = own_in(recipe)
+    for name in own:  # whoever trains with it runs it anyway
+        vouch(name)
+    code = {"code": roots_of(own)} if own else {}
+    entry = environment(where.device, where.team.world) | {"recipe": recipe_digest(data), **code, **more}
     said = add_start(where.folder, entry)
     write_json(where.folder / RECIPE, data)
     if not over:

@@ -121,9 +121,8 @@ class Step:
         self.generator.manual_seed(seed)
         # What a batch looks like comes from the seed, the same in all processes; dropout is each one's own.
         self.own = seed if self.team.leads else seed_of(seed, "process", self.team.rank)
-        if self.mode != "none":
-            # Compiled code takes no generator as an argument and draws from the device's own.
-            torch.manual_seed(self.own)
+        # Compiled code, and a model of one's own, take no generator and draw from the device's.
+        torch.manual_seed(self.own)
 
     def _rows(self, inputs: Batch, part: int) -> Batch:
         """The rows of the batch that are this process's in one part, after those that come ahead of them."""

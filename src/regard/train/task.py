@@ -1,5 +1,7 @@
 """What the loop asks of a task, where a task is set up, and what most tasks share."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +12,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from regard.data import Tokenizer, split
+from regard.train.beginning import Begin
 from regard.train.distributed import ALONE, Team
 from regard.train.order import Examples, Stream
 from regard.values import Json
@@ -17,16 +20,26 @@ from regard.values import Json
 Batch = tuple[Tensor, ...]
 Losses = tuple[Tensor, Tensor]  # their sum, and how many they are
 Given = TypeVar("Given")
+OWN_TASK = "; for a model of one's own, write a task: docs/tutorials/own-task.md"
 
 
 @dataclass(frozen=True)
 class TaskSetting:
-    """Where and with what a task builds itself; `overfit` asks for that many examples alone."""
+    """Where and with what a task builds itself; `overfit` asks for that many examples alone.
+
+    `begin` is the model to begin with, whose tokenizer is then the task's.
+    """
 
     device: torch.device
     seed: int
     data_dir: Path | None = None
     overfit: int | None = None
+    begin: Begin | None = None
+
+    def tokenizer(self, learned: Callable[[], Tokenizer]) -> Tokenizer:
+        """The tokenizer of what the run begins with, or else the one that is learned."""
+        given = None if self.begin is None else self.begin.tokenizer
+        return learned() if given is None else given
 
 
 def parted(count: int, validation: float, overfit: int | None) -> tuple[Tensor, Tensor]:

@@ -13,6 +13,7 @@ from regard.probe import ImageLook, complete_images, look_images, read_image, to
 from regard.probe.report import EvaluationReport, judge
 from regard.train.folder import read_recipe
 from regard.train.runs.run import Classifier, Folder, Look, Prediction, Run
+from regard.train.tasks.building import call
 
 HELD = 10  # pictures that are shown where none is named
 
@@ -68,7 +69,7 @@ class ImageRun(PictureRun, Classifier):
     def logits(self, pictures: Tensor) -> Tensor:
         """Logits (N,classes) on the CPU of pictures uint8 (N,C,rows,cols)."""
         parts = pictures.split(200 if self.device.type == "cpu" else 1000)
-        return torch.cat([self.model(self.normalise(part)).float().cpu() for part in parts])
+        return torch.cat([call(self.model, self.normalise(part), None).float().cpu() for part in parts])
 
     def predict(self, inputs: Sequence[str]) -> list[Prediction]:
         """One prediction for each image file."""

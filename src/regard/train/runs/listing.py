@@ -7,8 +7,7 @@ from pathlib import Path
 from regard.files import find_folder
 from regard.train.checkpoint import numbered, step_of
 from regard.train.folder import BEFORE, CHECKPOINTS, MODEL, RECIPE, SUMMARY, TEST, read_recipe
-from regard.train.recipe import Recipe
-from regard.values import Json
+from regard.values import Json, names_in
 
 
 @dataclass(frozen=True)
@@ -38,10 +37,12 @@ def list_runs(parent: str | Path) -> list[RunEntry]:
 
 
 def _entry(folder: Path) -> RunEntry:
+    data = read_json(folder / RECIPE)
     try:
-        recipe: Recipe | None = read_recipe(folder)
+        # A list runs nobody's code: of a run with code of one's own, its name is enough.
+        name = str(data.get("name")) if names_in(data) else read_recipe(folder).name
     except ValueError:
-        recipe = None
+        name = "unreadable recipe"
     summary, best = read_json(folder / SUMMARY), read_json(find_folder(folder / MODEL) / "task.json")
     there = numbered(folder / CHECKPOINTS)
     steps = step_of(there[0]) if there else 0
@@ -49,7 +50,7 @@ def _entry(folder: Path) -> RunEntry:
     seconds = summary.get("seconds", {}).get("training")
     return RunEntry(
         str(folder),
-        "unreadable recipe" if recipe is None else recipe.name,
+        name,
         state,
         int(summary.get("steps", steps)),
         None if seconds is None else seconds / 60,

@@ -16,7 +16,7 @@ from regard.models import load
 from regard.models.files import build_config, read_tensors
 from regard.models.quantise import grow
 from regard.models.weights import place
-from regard.train.folder import MODEL, RECIPE
+from regard.train.folder import MODEL, RECIPE, code_of, read_recipe
 from regard.train.runs.images import CompletionRun, ImageRun
 from regard.train.runs.language import LanguageRun
 from regard.train.runs.run import PretrainingRun, Run
@@ -36,17 +36,24 @@ WEIGHTS = Path(regard.__file__).parent / "zoo" / "weights"
 TURNS = threading.RLock()  # while a model of the zoo is replaced, its folder is not there for a moment
 
 
-def open_run(name: str | Path, *, device: str | torch.device = "cpu") -> Run:
+def open_run(name: str | Path, *, device: str | torch.device = "cpu", trust: bool = False) -> Run:
     """A run by its folder, or a model of the zoo by `zoo:NAME`, ready for use.
+
+    Code of one's own that it names is imported from where this user ran it before; with `trust`, from
+    wherever it is.
 
     >>> open_run("zoo:verdicts-encoder").predict(["Not one dull minute."])[0].label
     'positive'
     """
     text = str(name)
-    return load_shipped(text, device=device) if text.startswith(ZOO) else load_run(name, device=device)
+    return (
+        load_shipped(text, device=device)
+        if text.startswith(ZOO)
+        else load_run(name, device=device, trust=trust)
+    )
 
 
-def load_run(folder: str | Path, *, device: str | torch.device = "cpu") -> Run:
+def load_run(folder: str | Path, *, device: str | torch.device = "cpu", trust: bool = False) -> Run:
     """The best model of a run, ready for use; `folder` may also be a folder of such a model itself.
 
     Every file is checked against the checksums that training wrote beside it.
@@ -62,7 +69,9 @@ def load_run(folder: str | Path, *, device: str | torch.device = "cpu") -> Run:
     if sums is None:
         warnings.warn(f"{inner} was written without checksums: damage to it cannot be noticed", stacklevel=2)
     check_all(inner, [name for name in sums or () if name != "model.safetensors"])  # `load` checks that one
-    model = load(inner / "model.safetensors").to(device).eval()
+    if trust and (folder / RECIPE).exists():
+        read_recipe(folder, trust=True)  # from now on its names are known
+    model = load(inner / "model.safetensors", trust=trust, roots=code_of(folder)).to(device).eval()
     return make_run(folder, model, _read_json(inner / "task.json"), _tokenizer(inner))
 
 

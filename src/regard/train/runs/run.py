@@ -13,8 +13,9 @@ from regard.files import write_json
 from regard.models.sampling import SamplingOptions
 from regard.probe import Completion, ImageLook, TextLook
 from regard.probe.report import WORST, EvaluationReport
+from regard.train.beginning import Begin
 from regard.train.folder import MODEL, RECIPE, TEST, check_recipe, read_recipe
-from regard.train.recipe import Recipe
+from regard.train.recipe import Recipe, Start
 from regard.train.task import TaskSetting, parted
 from regard.values import Json
 
@@ -190,7 +191,8 @@ class Run:
         if hasattr(value, "start"):
             value = replace(value, start=str(self.folder / MODEL))  # its tokenizer, not one trained anew
         folder = None if data_dir is None else Path(data_dir)
-        task = value.build(TaskSetting(self.device, recipe.seed, folder, recipe.checks.overfit))
+        begin = Begin(self.name, tokenizer=self.tokenizer) if isinstance(recipe.before, Start) else None
+        task = value.build(TaskSetting(self.device, recipe.seed, folder, recipe.checks.overfit, begin))
         scores = task.test(self.model) if test else task.validate(self.model)
         if test:
             write_json(self.folder / TEST, scores)

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.models.files import MODELS
+from regard.models.own import build_own, is_own
 from regard.models.trunk import Trunk
 from regard.train.tasks.course import CourseViT
 
@@ -12,11 +13,13 @@ BUILDERS = dict(MODELS.values())
 
 def build(config: object, generator: torch.Generator) -> nn.Module:
     """The model of a config, with first weights from the generator."""
+    if is_own(config):
+        return build_own(config, generator)
     if isinstance(config, CourseViT):
         return config.build(generator)
     if type(config) not in BUILDERS:
         names = ", ".join(sorted(kind.__name__ for kind in (*BUILDERS, CourseViT)))
-        raise ValueError(f"model must be one of {names}, got {type(config).__name__}")
+        raise ValueError(f"model must be one of {names}, or one's own, got {type(config).__name__}")
     return BUILDERS[type(config)](config, generator=generator)
 
 

@@ -12,7 +12,9 @@ from regard.course import VisionTransformer
 from regard.data import Augment, Images, Pictures, load
 from regard.data.augment import Draws
 from regard.errors import check_shares
+from regard.importing import reason
 from regard.models import ConvNetConfig, GridRNNConfig, MLPConfig, ViTConfig, from_course
+from regard.models.own import Factory, is_own, shown
 from regard.sharing.sizes import pair
 from regard.train.distributed import ALONE, Team
 from regard.train.fingerprint import fingerprint
@@ -22,7 +24,8 @@ from regard.train.tasks.building import build, call
 from regard.train.tasks.course import CourseViT
 from regard.values import Json
 
-ImageModel = ViTConfig | MLPConfig | ConvNetConfig | GridRNNConfig | CourseViT
+ImageConfig = ViTConfig | MLPConfig | ConvNetConfig | GridRNNConfig | CourseViT
+ImageModel = ImageConfig | Factory
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,8 +69,26 @@ class ImageTask(BaseTask):
         self.order = Examples(self.examples, seed=setting.seed, device=self.device)
 
     def model(self, generator: torch.Generator) -> nn.Module:
-        """A new classifier."""
-        return build(self.spec.model, generator)
+        """A new classifier; one of one's own is tried on two pictures first."""
+        model = build(self.spec.model, generator)
+        if is_own(self.spec.model):
+            self._tried(model)
+        return model
+
+    @torch.no_grad()
+    def _tried(self, model: nn.Module) -> None:
+        pictures = self.learn.images[:1].cpu().expand(2, -1, -1, -1)
+        wanted, name = (2, len(self.classes)), shown(self.spec.model)
+        try:
+            out = call(model.eval(), self.augment.normalise(pictures), None)
+        except Exception as error:
+            size = tuple(pictures.shape)
+            raise ValueError(f"the model of {name} does not take pictures {size}: {reason(error)}") from error
+        finally:
+            model.train()
+        if not isinstance(out, Tensor) or tuple(out.shape) != wanted:
+            got = tuple(out.shape) if isinstance(out, Tensor) else type(out).__name__
+            raise ValueError(f"the model of {name} must give logits {wanted} for two pictures, got {got}")
 
     def prepare(self, batch: Batch, generator: torch.Generator) -> Batch:
         """The pictures, their labels, and all the chance of their augmentation (B,18).
@@ -142,8 +163,13 @@ class ImageTask(BaseTask):
 def check_fit(spec: ClassifyImages, found: Images) -> None:
     """Raise unless the model is made for such images and classes."""
     model, (channels, *size) = spec.model, found.train.images.shape[1:]
-    wants = (model.channels, *pair("image", model.image, 1), model.classes)
     has = (channels, *size, len(found.classes))
+    if isinstance(model, ImageConfig):
+        wants: tuple[int | None, ...] = (model.channels, *pair("image", model.image, 1), model.classes)
+    elif is_own(model):  # which is tried when it is made
+        wants = has
+    else:
+        raise ValueError(f"model must be a config or make an nn.Module, got {model!r}")
     if wants != has:
         raise ValueError(
             f"model must fit {found.name}: channels, rows, cols, classes are {has}, the model's {wants}"

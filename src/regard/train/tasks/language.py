@@ -13,11 +13,11 @@ from torch.nn.functional import cross_entropy
 from regard.data import Corpus, load
 from regard.data.draws import generator
 from regard.data.tokenizers import Tokenizer
-from regard.errors import check_choice, check_shares
+from regard.errors import check_choice, check_kind, check_shares
 from regard.models import GPT, GPTConfig
 from regard.train.distributed import ALONE, Team
 from regard.train.fingerprint import fingerprint
-from regard.train.task import BaseTask, Batch, Losses, TaskSetting
+from regard.train.task import OWN_TASK, BaseTask, Batch, Losses, TaskSetting
 from regard.train.tasks.course import CourseGPT
 from regard.train.tasks.rows import TokenTable
 from regard.train.tasks.tokens import BytePairs, Characters, Tokens, Words
@@ -53,6 +53,7 @@ class Language:
     sample: int = 200
 
     def __post_init__(self) -> None:
+        check_kind("model", self.model, (GPTConfig, CourseGPT), OWN_TASK)
         check_choice("cut", self.cut, CUTS)
         check_shares(hide=self.hide, rare=self.rare, validation=self.validation)
         if (self.hide or self.rare) and isinstance(self.tokens, BytePairs):
@@ -85,7 +86,7 @@ class LanguageTask(BaseTask):
             raise ValueError(f"data must be a corpus of text, got data={spec.data!r}")
         self.spec, self.device, self.overfit = spec, setting.device, setting.overfit
         texts, held = _parted(corpus, spec)
-        self.tokenizer: Tokenizer = self.learned(texts)
+        self.tokenizer: Tokenizer = setting.tokenizer(lambda: self.learned(texts))
         self.config = replace(spec.model, vocab=self.tokenizer.vocab)
         self.per_example = length = spec.model.context
         self.held_characters = sum(map(len, held))

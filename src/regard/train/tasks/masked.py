@@ -12,11 +12,11 @@ from torch.nn.functional import cross_entropy
 from regard.data import Corpus, Reviews, Tokenizer, load, split
 from regard.data.cleaning import without_markup
 from regard.data.draws import generator as drawn
-from regard.errors import check_shares
+from regard.errors import check_kind, check_shares
 from regard.models import Encoder, EncoderConfig
 from regard.train.distributed import ALONE, Team
 from regard.train.fingerprint import fingerprint
-from regard.train.task import BaseTask, Batch, Losses, TaskSetting
+from regard.train.task import OWN_TASK, BaseTask, Batch, Losses, TaskSetting
 from regard.train.tasks.tokens import BytePairs, Tokens
 from regard.train.tasks.windows import Windows, consecutive
 from regard.values import Json
@@ -40,6 +40,7 @@ class MaskedText:
     validation: float = 0.1
 
     def __post_init__(self) -> None:
+        check_kind("model", self.model, (EncoderConfig,), OWN_TASK)
         check_shares(share=self.share, validation=self.validation)
         if round(self.share * self.model.context) < 1:
             raise ValueError(f"share must hide a token at least, got share={self.share}")
@@ -90,7 +91,7 @@ class MaskedTask(BaseTask):
             raise ValueError(f"data must be texts, got data={spec.data!r}")
         self.spec, self.device, self.overfit = spec, setting.device, setting.overfit
         learn, held = ([without_markup(text) for text in part] for part in (learn, held))
-        self.tokenizer: Tokenizer = spec.tokens.train(learn)
+        self.tokenizer: Tokenizer = setting.tokenizer(lambda: spec.tokens.train(learn))
         self.mask = self.tokenizer.vocab
         self.config = replace(spec.model, vocab=self.mask + 1, classes=None, pool="mean")
         self.per_example = length = spec.model.context

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import get_args
 
 import torch
 from torch import Tensor, nn
@@ -10,10 +11,10 @@ from torch.nn.functional import cross_entropy
 
 from regard.data import Reviews, Texts, load
 from regard.data.tokenizers import Tokenizer
-from regard.errors import check_choice, check_shares
+from regard.errors import check_choice, check_kind, check_shares
 from regard.train.distributed import ALONE, Team
 from regard.train.fingerprint import fingerprint
-from regard.train.task import BaseTask, Batch, Losses, TaskSetting, parted
+from regard.train.task import OWN_TASK, BaseTask, Batch, Losses, TaskSetting, parted
 from regard.train.tasks.rows import TokenTable, readable, rows_of, segments_of
 from regard.train.tasks.text_models import TextConfig, TextModel, fitted, made, started
 from regard.train.tasks.tokens import Tokens, Words
@@ -44,6 +45,7 @@ class ClassifyTexts:
     start: str | None = None
 
     def __post_init__(self) -> None:
+        check_kind("model", self.model, get_args(TextConfig), OWN_TASK)
         check_choice("keep", self.keep, KEEPS)
         check_shares(hide=self.hide, smoothing=self.smoothing, validation=self.validation)
 
@@ -69,7 +71,7 @@ class TextTask(BaseTask):
         parts = readable(found.train.take(learn)), readable(found.train.take(held))
         self.begin: TextModel | None = None
         if spec.start is None:
-            self.tokenizer: Tokenizer = spec.tokens.train(parts[0].texts)
+            self.tokenizer: Tokenizer = setting.tokenizer(lambda: spec.tokens.train(parts[0].texts))
         else:
             self.begin, self.tokenizer = started(spec.start)
         vocab, classes = self.tokenizer.vocab, len(found.classes)
