@@ -40,7 +40,7 @@ def evaluate(
     if report is not None and report.suffix not in KINDS:
         raise ValueError(f"--report must end in {' or '.join(KINDS)}, got {report}")
     from regard.train import open_run
-    from regard.train.switches import chosen_device
+    from regard.train.devices import chosen_device
 
     part = "test" if test else "validation"
     opened = open_run(run, device=chosen_device(device))

@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from regard.cli.options import AsJson, DataDir, RunName, print_json
+from regard.cli.options import AsJson, DataDir, Device, RunName, print_json
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,6 +35,7 @@ def look(
     out: Out = Path("look"),
     labels: Labels = None,
     data_dir: DataDir = None,
+    device: Device = None,
     as_json: AsJson = False,
 ) -> None:
     """Show where a model looked and what moved its answer; write FOLDER/look.html and PNG files.
@@ -42,9 +43,10 @@ def look(
     Example: regard look zoo:vit-cifar10 cat.png --labels cat
     """
     from regard.train import open_run
+    from regard.train.devices import chosen_device
 
     names = None if labels is None else [label.strip() for label in labels.split(",")]
-    found = open_run(run).look(inputs or [], labels=names, data_dir=data_dir)
+    found = open_run(run, device=chosen_device(device)).look(inputs or [], labels=names, data_dir=data_dir)
     files = write(found, run, out)
     if as_json:
         print_json(found.as_dict() | {"files": [str(file) for file in files]})

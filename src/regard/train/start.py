@@ -13,6 +13,7 @@ from regard.train import saving
 from regard.train.branch import branch, located
 from regard.train.changes import recipe_digest
 from regard.train.checkpoint import numbered, read
+from regard.train.devices import chosen_device
 from regard.train.distributed import Team, join, lost
 from regard.train.environment import ENVIRONMENT, add_start, environment
 from regard.train.folder import BEFORE, CHECKPOINTS, MODEL, RECIPE, SUMMARY, goes_on
@@ -23,7 +24,7 @@ from regard.train.progress import progress
 from regard.train.recipe import LIMITS, Recipe
 from regard.train.recipe_data import to_data
 from regard.train.stopping import Stopped, out_of_memory
-from regard.train.switches import chosen_device, switched
+from regard.train.switches import switched
 from regard.train.task import TaskSetting
 from regard.values import Json
 
