@@ -150,3 +150,17 @@ def _shades(pattern: Pattern, n: int, m: int, size: int) -> Tensor:
     level = (count / cells * LEVELS).round().clamp(1, LEVELS - 1)
     level[count == 0], level[count == cells] = 0, LEVELS
     return level.to(torch.int8)
+
+
+def usual_length(pattern: Pattern) -> int:
+    """A length at which a pattern shows what it is: that of its grid, or two of its windows, from 32 on.
+
+    >>> from regard.pattern import Axial, Causal, Strided
+    >>> [usual_length(one) for one in (Causal(), Strided(back=100), Axial(rows=3, cols=5))]
+    [32, 256, 15]
+    """
+    totals = [atom.total for atom in pattern.atoms() if atom.total is not None]
+    if totals:
+        return min(totals)
+    kept = pattern.keys_kept()
+    return 32 if kept is None else max(32, min(EXACT, 1 << (2 * kept - 1).bit_length()))
