@@ -26,6 +26,7 @@ from regard.train.recipe_data import to_data
 from regard.train.stopping import Stopped, out_of_memory
 from regard.train.switches import switched
 from regard.train.task import TaskSetting
+from regard.train.threads import chosen_threads
 from regard.values import Json
 
 
@@ -38,6 +39,7 @@ class Where:
     team: Team
     data_dir: Path | None
     quiet: bool
+    said: tuple[str, ...] = ()  # on the machine, before anything is trained
 
 
 def train(
@@ -63,7 +65,7 @@ def train(
     team = join(place, recipe.execution.sharding)
     where = Where(Path(folder), place, team, data, quiet or not team.leads)
     try:
-        with _let_go(team):
+        with _let_go(team), _threads(recipe, where, resume) as where:
             return _run(recipe, where, resume, origin)
     except RuntimeError as error:
         # On a CPU, torch has no type for it.
@@ -78,6 +80,17 @@ def train(
         raise
     finally:
         team.leave()
+
+
+@contextmanager
+def _threads(recipe: Recipe, where: Where, resume: bool | str) -> Iterator[Where]:
+    """The run with the threads that suit it; a GPU and several processes leave torch's number."""
+    if where.device.type != "cpu" or where.team.world > 1:
+        yield where
+        return
+    free = not recipe.execution.deterministic
+    with chosen_threads(where.folder, goes_on=resume is not False, free=free) as said:
+        yield replace(where, said=tuple(said))
 
 
 @contextmanager
@@ -101,6 +114,7 @@ def _run(recipe: Recipe, where: Where, resume: bool | str, origin: str | Path | 
     with ExitStack() as stack:
         team.together(lambda: _check_parts(recipe, team.world))
         on, more, said = team.led(lambda: _opened(stack, recipe, where, resume, origin))
+        said = [*where.said, *said]
         task = recipe.task
         branched = "from" in more
         with nullcontext() if on and not branched else _or_nothing(where, branched):
@@ -203,5 +217,5 @@ def _first(recipe: Recipe, where: Where, on: bool) -> list[str]:
 
     said = where.team.led(looked_at)
     if said is None:
-        _run(recipe, replace(where, folder=first), "auto" if on else False)
+        _run(recipe, replace(where, folder=first, said=()), "auto" if on else False)
     return said or []
