@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from regard.cli.options import AsJson, DataDir, Device, print_json
+from regard.cli.options import AsJson, DataDir, Device, RunName, print_json
 
 if TYPE_CHECKING:
     from regard.probe import EvaluationReport
@@ -24,7 +24,7 @@ KINDS = (".md", ".html")
 
 
 def evaluate(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="The run's folder, or zoo:NAME.")],
+    run: RunName,
     test: Annotated[
         bool, typer.Option("--test", help="Score the test part, for the final figure, and record it.")
     ] = False,

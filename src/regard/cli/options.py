@@ -11,6 +11,8 @@ from typing import Annotated
 
 import typer
 
+import regard
+
 UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20}
 LENGTH = re.compile(r"(\d{1,18}(?:\.\d{1,18})?(?:[eE]\+?\d{1,2})?)([kKmM]?)")
 LARGEST = 10**18  # positions still fit into 64 bits
@@ -28,10 +30,28 @@ Keys = Annotated[
     str | None,
     typer.Option("-m", metavar="M", help="How many keys, if more: the queries are the last N of them."),
 ]
-RunName = Annotated[str, typer.Argument(metavar="RUN", help="A run's folder, or zoo:NAME.")]
+
+
+def runs_here(incomplete: str) -> list[str]:
+    """What a shell offers for RUN: models of the zoo, and runs in the usual folder; nothing is opened."""
+    shipped = (Path(regard.__file__).parent / "zoo" / "weights").glob("*/config.json")
+    found = [f"zoo:{path.parent.name}" for path in shipped]
+    found += [path.parent.as_posix() for path in Path("runs").glob("*/recipe.json")]
+    return sorted(name for name in found if name.startswith(incomplete))
+
+
+def devices(incomplete: str) -> list[str]:
+    """What a shell offers for a device."""
+    return [name for name in ("cpu", "cuda", "mps") if name.startswith(incomplete)]
+
+
+RunName = Annotated[
+    str, typer.Argument(metavar="RUN", help="A run's folder, or zoo:NAME.", autocompletion=runs_here)
+]
 DataDir = Annotated[Path | None, typer.Option("--data-dir", metavar="DIR", help="Where the data sets are.")]
 Device = Annotated[
-    str | None, typer.Option("--device", help="cpu, cuda or mps; unset: cuda if there is one.")
+    str | None,
+    typer.Option("--device", help="cpu, cuda or mps; unset: cuda if there is one.", autocompletion=devices),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 
