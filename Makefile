@@ -3,14 +3,18 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: tour test lint docs clean
+.PHONY: tour test test-install lint docs clean
 
 tour: $(STAMP)
 	$(BIN)/regard tour
 
 test: $(STAMP) lint
-	$(BIN)/pytest -n 2 -m "not alone"
+	$(BIN)/pytest -n 2 -m "not alone and not install"
 	$(BIN)/pytest -m alone
+
+# What a user gets who installs the wheel without extras; it installs torch anew, so it is not part of `test`.
+test-install: $(STAMP)
+	$(BIN)/pytest -m install
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

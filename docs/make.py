@@ -3,6 +3,7 @@
 python docs/make.py                 # tables, recipes and reference: fast, from files alone
 python docs/make.py --lessons       # and every lesson, run now, as a page and as a notebook
 python docs/make.py --lessons heads # or some of them
+python docs/make.py --notebooks     # and the tutorials that are notebooks too, run now
 python docs/make.py --figures       # and the pictures of what trained models looked at; needs the real data
 """
 
@@ -14,13 +15,15 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-from pages import benchmarks, figures, house, lessons, recipes, reference, results  # noqa: E402
+from pages import benchmarks, figures, house, lessons, notebooks, recipes, reference, results  # noqa: E402
 
 
 def main(arguments: list[str]) -> None:
     """Write the generated pages."""
     if arguments[:1] == ["--lessons"]:
         lessons.write(HERE, arguments[1:])
+    if arguments[:1] == ["--notebooks"]:
+        notebooks.write(HERE)
     if arguments[:1] == ["--figures"]:
         figures.write(HERE, arguments[1:])
     for folder in (benchmarks, house, recipes, reference, results):

@@ -213,14 +213,14 @@ def canonical(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def allowed_modules() -> set[str]:
-    """Top-level modules that torch itself brings."""
-    names = needs_of("torch")
+def allowed_modules(*distributions: str) -> set[str]:
+    """Top-level modules that torch, or these distributions, bring."""
+    names = set().union(*map(needs_of, distributions or ("torch",)))
     owners = metadata.packages_distributions()
     return {module for module, owned in owners.items() if set(map(canonical, owned)) & names} | {"regard"}
 
 
-HIDE = """
+HIDDEN = """
 import sys
 class Hide:
     # What is hidden is not found, to those that import it and to those that only ask whether it is there.
@@ -233,10 +233,12 @@ class Hide:
         return self.finder.find_spec(name, path, target) if known else None
 ALLOWED = set(sys.argv[1].split(","))
 sys.meta_path[:] = [Hide(finder) for finder in sys.meta_path]
+"""
+HIDE = f"""{HIDDEN}
 import importlib
 for name in sys.argv[2].split(","):
     importlib.import_module(name)
-print(",".join(sorted({name.partition(".")[0] for name in sys.modules})))
+print(",".join(sorted({{name.partition(".")[0] for name in sys.modules}})))
 """
 
 

@@ -1,6 +1,10 @@
+import re
+from pathlib import Path
+
 import pytest
 
-from regard.errors import check_int, need
+from regard import errors
+from regard.errors import check_int, how_to_install, need
 
 
 @pytest.mark.parametrize("value", [0, 5, 9])
@@ -27,5 +31,17 @@ def test_what_is_not_is_named(value, message):
 
 def test_a_missing_library_names_its_extra():
     assert need("json", "plot").dumps([1]) == "[1]"
-    with pytest.raises(ImportError, match=r"no_such_library is not installed: pip install 'regard\[plot\]'"):
+    said = re.escape(f"no_such_library is not installed: {how_to_install('plot')}")
+    with pytest.raises(ImportError, match=said):
         need("no_such_library", "plot")
+
+
+def test_the_command_is_the_one_that_works(monkeypatch, tmp_path):
+    checkout = Path(errors.__file__).parents[2]
+    monkeypatch.chdir(checkout)
+    assert how_to_install("plot") == 'pip install -e ".[plot]"'
+    monkeypatch.chdir(tmp_path)
+    assert how_to_install("plot") == f'pip install -e "{checkout}[plot]"'
+    # Where pip puts packages there is no pyproject.toml two folders up.
+    monkeypatch.setattr(errors, "__file__", str(tmp_path / "lib" / "site-packages" / "regard" / "errors.py"))
+    assert how_to_install("plot") == 'pip install "regard[plot]"'

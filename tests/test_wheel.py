@@ -14,11 +14,15 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 
-def call(*command: object, cwd: Path) -> str:
+def ask(*command: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """A command that finds nothing of this environment."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL"))}
-    done = subprocess.run(
-        list(map(str, command)), cwd=cwd, env=clean, capture_output=True, text=True, check=False
-    )
+    words = list(map(str, command))
+    return subprocess.run(words, cwd=cwd, env=clean, capture_output=True, text=True, check=False)
+
+
+def call(*command: object, cwd: Path) -> str:
+    done = ask(*command, cwd=cwd)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

@@ -6,6 +6,7 @@ import importlib
 from collections.abc import Iterable
 from difflib import get_close_matches
 from operator import index
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -103,4 +104,16 @@ def need(module: str, extra: str) -> ModuleType:
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        raise ImportError(f"{module} is not installed: pip install 'regard[{extra}]'") from error
+        raise ImportError(f"{module} is not installed: {how_to_install(extra)}") from error
+
+
+def how_to_install(extra: str) -> str:
+    """The command that brings an extra, for how this package is here: installed, or as a checkout.
+
+    Where it is installed, pip takes what is there and adds the extra. A checkout stays one by `-e`.
+    """
+    source = Path(__file__).parents[2]
+    if not (source / "pyproject.toml").is_file():
+        return f'pip install "regard[{extra}]"'
+    where = "." if Path.cwd() == source else source
+    return f'pip install -e "{where}[{extra}]"'

@@ -203,7 +203,7 @@ class TestTheVerb:
         ("arguments", "message"),
         [
             (["nonsense"], "name must be one of attention"),
-            (["attention", "--device", "tpu"], "device must be cpu, or cuda where there is one, got 'tpu'"),
+            (["attention", "--device", "tpu"], "device must be one of cpu, cuda, mps, got device='tpu'"),
         ],
     )
     def test_bad_arguments(

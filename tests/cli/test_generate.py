@@ -67,9 +67,33 @@ def test_dialogues_begin_with_their_start_token(tmp_path, capsys):
     want = model.generate(prompt, max_new_tokens=5, stop=[0, 1])[0, 1:].tolist()
     call("generate", str(tmp_path / "words"), "--prompt", "what light", "--tokens", "5", "--temperature", "0")
     out = capsys.readouterr().out.removesuffix("\n")
-    assert out == tokenizer.decode([i for i in want if i > 1])
+    assert out == tokenizer.shown([i for i in want if i > 1])
     call("generate", str(tmp_path / "words"), "--prompt", "what lamp", "--tokens", "2")
     assert "1 of 2 tokens of the prompt are unknown" in capsys.readouterr().err
+
+
+def test_words_are_shown_as_people_write_them(capsys):
+    words = [
+        "generate",
+        "zoo:dialogue",
+        "--prompt",
+        "ROMEO:",
+        "--tokens",
+        "60",
+        "--seed",
+        "1",
+        "--temperature",
+        "0",
+    ]
+    call(*words)
+    text = capsys.readouterr().out
+    assert text.startswith("ROMEO: ")
+    assert not set(text.split()) & set(",.:;?!")
+    assert "I'll" in text
+    call(*words, "--stream")
+    assert capsys.readouterr().out == text
+    call("generate", "zoo:dialogue", "--prompt", "ROMEO: qwertz asdf yxcv", "--tokens", "2")
+    assert "3 of 5 tokens of the prompt are unknown: most of it" in capsys.readouterr().err
 
 
 def test_bytes_arrive_as_whole_characters(tmp_path, capsys):
@@ -109,7 +133,7 @@ def test_a_stream_that_is_interrupted_ends_its_line(chars, capsys, monkeypatch):
         (["--prompt", "But", "--tokens", "0"], "tokens must be at least 1, got tokens=0"),
         (["--prompt", "But", "--tokens", "99999999999"], "tokens must be at most 10,000,000"),
         (["--prompt", "But", "--tokens", "3", "--temperature", "-1"], r"temperature=-1\.0"),
-        (["--prompt", "But", "--device", "tpu"], "device must be cpu, or cuda where there is one, got 'tpu'"),
+        (["--prompt", "But", "--device", "tpu"], "device must be one of cpu, cuda, mps, got device='tpu'"),
     ],
 )
 def test_one_line_for_each_fault(chars, arguments, message):

@@ -89,7 +89,12 @@ for words in json.loads(sys.argv[1]):
     shown = call(*words)
     assert shown, words
     assert not HEAVY & set(sys.modules), (words, HEAVY & set(sys.modules))
-for typed, found in (("regard tr", "train"), ("regard train --res", "--resume")):
+for typed, found in (
+    ("regard tr", "train"),
+    ("regard train --res", "--resume"),
+    ("regard predict zoo:verd", "zoo:verdicts-encoder"),
+    ("regard eval runs/one --device m", "mps"),
+):
     typed = {"COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1)}
     assert found in call(_REGARD_COMPLETE="complete_bash", **typed).split(), typed
     assert not HEAVY & set(sys.modules), typed

@@ -92,3 +92,11 @@ def test_a_short_text_is_quick():
     begin = time.perf_counter()
     run.explain(["Far from the dull film I feared."])
     assert time.perf_counter() - begin < 2
+
+
+def test_a_text_of_unknown_words_is_noticed(capsys):
+    assert main(["predict", "zoo:verdicts-encoder", "qwertz asdfg yxcvb minute", "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert found["notice"] == "3 of 4 tokens are unknown to the model: its answer says little"
+    assert main(["predict", "zoo:verdicts-encoder", "Not one dull minute.", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["notice"] is None

@@ -6,6 +6,7 @@ from regard.cost.compare import counters
 from regard.cost.compare.counters import Reading, compare, explain, landmarks
 from regard.cost.compare.models import markdown
 from regard.cost.executed import executed
+from regard.errors import how_to_install
 from regard.models import GPT, GPTConfig
 
 TOKENS = torch.zeros(1, 8, dtype=torch.long)
@@ -35,7 +36,7 @@ def test_a_tool_that_fails_is_one_line(model, monkeypatch):
     first, second = compare("small", model, TOKENS).readings
     assert first.why == "fails: RuntimeError: first"
     assert first.flops is None
-    assert "not installed: pip install 'regard[compare]'" in second.why
+    assert f"not installed: {how_to_install('compare')}" in second.why
 
 
 def test_reasons(model):

@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from regard import course
+from regard.errors import how_to_install
 
 STACK = "dim, attn_dim, mlp_dim, num_heads, num_layers"
 SIGNATURES = [
@@ -102,7 +103,7 @@ def test_importing_the_course_does_not_need_nltk():
         [sys.executable, "-W", "ignore", "-c", hide + "c.MyTokenizer('a')"], check=False, capture_output=True
     )
     assert control.returncode == 1
-    assert b"ImportError: nltk is not installed: pip install 'regard[text]'" in control.stderr
+    assert f"ImportError: nltk is not installed: {how_to_install('text')}" in control.stderr.decode()
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Words to ids and back, with what NLTK says and without its downloads."""
 
+import re
 import sys
 
 import pytest
@@ -8,6 +9,7 @@ from torch.utils.data import DataLoader
 
 from regard.course import DialogueDataset, MyTokenizer
 from regard.data import WordTokenizer
+from regard.errors import how_to_install
 
 TEXT = 'I shall die. You "live", don\'t you?\nFirst Citizen: speak... speak! (It cost $3.50, 50%.)'
 WORDS = [
@@ -103,7 +105,7 @@ def test_nothing_is_downloaded(monkeypatch):
 
 def test_without_nltk_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "nltk", None)
-    with pytest.raises(ImportError, match=r"nltk is not installed: pip install 'regard\[text\]'"):
+    with pytest.raises(ImportError, match=re.escape(f"nltk is not installed: {how_to_install('text')}")):
         MyTokenizer("a")
 
 

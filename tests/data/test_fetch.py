@@ -4,6 +4,7 @@ import hashlib
 import http.server
 import io
 import os
+import re
 import sys
 import tarfile
 import threading
@@ -14,6 +15,7 @@ import pytest
 
 from regard.data.fetch import Published, find
 from regard.data.files import Known
+from regard.errors import how_to_install
 
 pytest.importorskip("pooch")
 CONTENT = b"the content of the set\n" * 50
@@ -112,7 +114,7 @@ def test_the_order_of_the_places(server, tmp_path, monkeypatch):
 
 def test_a_set_that_is_there_needs_no_other_library(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pooch", None)
-    with pytest.raises(ImportError, match=r"pooch is not installed: pip install 'regard\[data\]'"):
+    with pytest.raises(ImportError, match=re.escape(f"pooch is not installed: {how_to_install('data')}")):
         find(SINGLE, tmp_path)
     (tmp_path / SINGLE.folder).mkdir()
     (tmp_path / SINGLE.folder / "a.bin").write_bytes(CONTENT)

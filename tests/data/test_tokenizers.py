@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sys
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from regard.course import MyTokenizer
 from regard.data import BytePairTokenizer, CharTokenizer, WordTokenizer, load_tokenizer
 from regard.data.tokenizers import PAD, START, UNK
+from regard.errors import how_to_install
 
 TEXTS = [
     "I shall not die. I shall live, and declare!",
@@ -167,5 +169,5 @@ def test_a_cut_file_is_named(tmp_path):
 def test_a_library_that_is_not_installed(hidden, kind, monkeypatch):
     monkeypatch.setitem(sys.modules, hidden, None)
     CharTokenizer.train(["a"])
-    with pytest.raises(ImportError, match=rf"{hidden} is not installed: pip install 'regard\[text\]'"):
+    with pytest.raises(ImportError, match=re.escape(f"{hidden} is not installed: {how_to_install('text')}")):
         kind.train(["a"])

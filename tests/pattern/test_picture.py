@@ -7,6 +7,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 
+from regard.errors import how_to_install
 from regard.paper.ink import MARK, SEEN, UNSEEN
 from regard.pattern import Causal, Full, Global, Strided, parse
 from regard.pattern.picture import LEVELS, SHADES, caption, shades, shorten, text, ticks, view
@@ -178,7 +179,7 @@ def test_without_matplotlib_the_extra_is_named():
         "except ImportError as error: print(error)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "matplotlib is not installed: pip install 'regard[plot]'"
+    assert done.stdout.strip() == f"matplotlib is not installed: {how_to_install('plot')}"
 
 
 def test_there_must_be_something_to_draw():

@@ -29,15 +29,14 @@ def run(
 
     `device` is cpu or cuda, or else cuda if there is one; `only` names some parts of a benchmark in parts.
     """
-    import torch
-
     from regard.bench.report import TimeRow, plot
+    from regard.train.devices import chosen_device
 
     if name not in NAMES:
         raise ValueError(f"name must be one of {', '.join(NAMES)}, got {name!r}")
-    device = device or ("cuda" if torch.cuda.is_available() else "cpu")
-    if device not in ("cpu", "cuda") or (device == "cuda" and not torch.cuda.is_available()):
-        raise ValueError(f"device must be cpu, or cuda where there is one, got {device!r}")
+    device = chosen_device(device).type
+    if device == "mps":
+        raise ValueError("peers are timed on cpu or cuda, got device='mps'")
     if data_dir is not None and name not in WITH_DATA:
         raise ValueError(f"data-dir is for {', '.join(WITH_DATA)}, got it for {name}")
     if only and name not in IN_PARTS:

@@ -9,10 +9,8 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from regard.cli.options import AsJson, Trust, length, pattern_of, print_json
+from regard.cli.options import AsJson, Trust, data_type, length, pattern_of, print_json
 from regard.paper.tables import described, listed
-
-DTYPES = ("float32", "bfloat16", "float16", "int8")
 
 Name = Annotated[
     str | None, typer.Argument(metavar="NAME", help="A preset, a recipe, a run folder, or a config.json.")
@@ -40,7 +38,9 @@ def cost(  # noqa: PLR0913, PLR0917 - one option each
     batch: Annotated[int, typer.Option("--batch", metavar="B", help="Rows of a batch.")] = 1,
     image: Image = None,
     change: Change = None,
-    dtype: Annotated[str, typer.Option("--dtype", help="What bytes are counted in.")] = "float32",
+    dtype: Annotated[
+        str, typer.Option("--dtype", help="What bytes are counted in: float32, bf16, fp16, int8.")
+    ] = "float32",
     training: Annotated[bool, typer.Option("--training", help="A training step, with gradients.")] = False,
     decode: Annotated[bool, typer.Option("--decode", help="All tokens, one after another.")] = False,
     formula: Annotated[bool, typer.Option("--formula", help="Print formulas too.")] = False,
@@ -59,7 +59,7 @@ def cost(  # noqa: PLR0913, PLR0917 - one option each
     """
     import torch
 
-    from regard.cli.priceable import changed, default_image, default_tokens, find, sides
+    from regard.cli.priceable import changed, check_positions, default_image, default_tokens, find, sides
     from regard.cost import CONVENTIONS, price, report
     from regard.models.presets import PRESETS
 
@@ -73,18 +73,18 @@ def cost(  # noqa: PLR0913, PLR0917 - one option each
         raise ValueError(
             f"name must be given: a recipe, a run, a config.json, or one of {', '.join(PRESETS)}"
         )
-    if dtype not in DTYPES:
-        raise ValueError(f"dtype must be one of {', '.join(DTYPES)}, got {dtype=}")
     what, words = find(name, trust)
     what = changed(what, change or [])
+    count = default_tokens(what) if tokens is None else length("tokens", tokens)
+    check_positions(name, what, count)
     found = price(
         what,
-        tokens=default_tokens(what) if tokens is None else length("tokens", tokens),
+        tokens=count,
         batch=batch,
         image=default_image(what) if image is None else sides(image),
         training=training,
         decode=decode,
-        dtype=getattr(torch, dtype),
+        dtype=getattr(torch, data_type(dtype)),
     )
     chosen = tuple(letters.split(",")) if letters is not None else ()
     formulas = report.formulas(found, chosen) if formula or chosen else []
@@ -144,6 +144,10 @@ def _sweep(
         raise ValueError(f"sweep must be n=FIRST:LAST such as n=1k:1M, got sweep={text!r}")
     if out is not None and out.suffix.lower() not in (".png", ".svg"):
         raise ValueError(f"out must end in .png or .svg, got out={str(out)!r}")
+    if curve is not None and len(set(curve)) == 1:
+        raise ValueError(
+            f"a sweep compares curves: give --curve twice or more, or not at all; got one, {curve[0]!r}"
+        )
     for text_of_own in (one for one in curve or () if ":" in one):
         pattern_of(text_of_own)  # so that its module is imported
     what = AttentionShape(width=512, heads=8) if given is None else given

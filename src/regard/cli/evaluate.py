@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from regard.cli.options import AsJson, DataDir, Device, Trust, print_json
+from regard.cli.options import AsJson, DataDir, Device, RunName, Trust, print_json
 
 if TYPE_CHECKING:
     from regard.probe import EvaluationReport
@@ -24,7 +24,7 @@ KINDS = (".md", ".html")
 
 
 def evaluate(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="The run's folder, or zoo:NAME.")],
+    run: RunName,
     test: Annotated[
         bool, typer.Option("--test", help="Score the test part, for the final figure, and record it.")
     ] = False,
@@ -41,7 +41,7 @@ def evaluate(
     if report is not None and report.suffix not in KINDS:
         raise ValueError(f"--report must end in {' or '.join(KINDS)}, got {report}")
     from regard.train import open_run
-    from regard.train.switches import chosen_device
+    from regard.train.devices import chosen_device
 
     part = "test" if test else "validation"
     opened = open_run(run, device=chosen_device(device), trust=trust)

@@ -8,23 +8,22 @@ from typing import Annotated
 
 import typer
 
-from regard.cli.options import AsJson, RunName, Trust, print_json
+from regard.cli.options import AsJson, Device, RunName, Trust, length, print_json
 
 
 def generate(  # noqa: PLR0913, PLR0917 - each is one option
     run: RunName,
     prompt: Annotated[str, typer.Option(help="The text to continue.")],
     tokens: Annotated[
-        int | None, typer.Option(help="How many tokens to add; unset: 200, or what fits.")
+        str | None,
+        typer.Option(metavar="N", help="How many tokens to add, as 200 or 1k; unset: 200, or what fits."),
     ] = None,
     stream: Annotated[bool, typer.Option("--stream", help="Print the text as it arises.")] = False,
     temperature: Annotated[float, typer.Option(help="0 takes the likeliest token.")] = 0.8,
     top_k: Annotated[int | None, typer.Option(help="Draw from so many likeliest.")] = None,
     top_p: Annotated[float | None, typer.Option(help="Draw from the fewest that make up this share.")] = None,
     seed: Annotated[int, typer.Option(help="The same seed draws the same text.")] = 0,
-    device: Annotated[
-        str, typer.Option(help="cpu or cuda; unset: cuda if there is one.", show_default=False)
-    ] = "",
+    device: Device = None,
     trust: Trust = False,
     as_json: AsJson = False,
 ) -> None:
@@ -32,15 +31,11 @@ def generate(  # noqa: PLR0913, PLR0917 - each is one option
 
     Example: regard generate zoo:dialogue --prompt "ROMEO:" --tokens 200 --stream
     """
-    import torch
-
     from regard.train import open_run
+    from regard.train.devices import chosen_device
 
-    device = device or ("cuda" if torch.cuda.is_available() else "cpu")
-    if device not in ("cpu", "cuda") or (device == "cuda" and not torch.cuda.is_available()):
-        raise ValueError(f"device must be cpu, or cuda where there is one, got {device!r}")
-    opened = open_run(run, device=device, trust=trust)
-    asked = opened.prompt(prompt, tokens)
+    opened = open_run(run, device=chosen_device(device), trust=trust)
+    asked = opened.prompt(prompt, None if tokens is None else length("tokens", tokens))
     if asked.notice:
         print(f"note: {asked.notice}", file=sys.stderr)
     begin = time.perf_counter()

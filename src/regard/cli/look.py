@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from regard.cli.options import AsJson, DataDir, RunName, Trust, print_json
+from regard.cli.options import AsJson, DataDir, Device, RunName, Trust, print_json
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,6 +35,7 @@ def look(
     out: Out = Path("look"),
     labels: Labels = None,
     data_dir: DataDir = None,
+    device: Device = None,
     trust: Trust = False,
     as_json: AsJson = False,
 ) -> None:
@@ -43,9 +44,11 @@ def look(
     Example: regard look zoo:vit-cifar10 cat.png --labels cat
     """
     from regard.train import open_run
+    from regard.train.devices import chosen_device
 
     names = None if labels is None else [label.strip() for label in labels.split(",")]
-    found = open_run(run, trust=trust).look(inputs or [], labels=names, data_dir=data_dir)
+    opened = open_run(run, device=chosen_device(device), trust=trust)
+    found = opened.look(inputs or [], labels=names, data_dir=data_dir)
     files = write(found, run, out)
     if as_json:
         print_json(found.as_dict() | {"files": [str(file) for file in files]})

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Annotated
 
 import typer
@@ -20,6 +21,7 @@ from regard.cli.count import count
 from regard.cli.draw import draw
 from regard.cli.evaluate import evaluate
 from regard.cli.export import export
+from regard.cli.faults import fail, told
 from regard.cli.generate import generate
 from regard.cli.lesson import lesson
 from regard.cli.look import look
@@ -64,26 +66,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     {"pattern": "strided(3)", "n": 16, "m": 16, "pairs": 58, ...}
     0
     """
+    arguments = sys.argv[1:] if arguments is None else arguments
     try:
         look_here()
-        arguments = sys.argv[1:] if arguments is None else arguments
+        _before_torch(arguments)
         code = app(args=auto_as_one(arguments), prog_name="regard", standalone_mode=False)
         sys.stdout.flush()
     except Fault as error:
-        return _fail(error.format_message())  # type: ignore[attr-defined]
+        return fail(error.format_message(), arguments)  # type: ignore[attr-defined]
     except BrokenPipeError:  # a reader such as `head` has had enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (ValueError, ImportError, OSError) as error:
-        return _fail(str(error))
+        return fail(told(error), arguments)
     except (KeyboardInterrupt, typer.Abort):
         return 130
     return code if isinstance(code, int) else 0
 
 
-def _fail(message: str) -> int:
-    print(f"error: {message}", file=sys.stderr)
-    return 2
+def _before_torch(arguments: Sequence[str]) -> None:
+    """Let the CPU do what an Apple GPU cannot; torch asks for it once, when it is imported."""
+    if "--device=mps" in arguments or ("--device", "mps") in pairwise(arguments):
+        os.environ.setdefault("PYTORCH_ENABLE_MPS_FALLBACK", "1")
 
 
 def run() -> None:

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from regard.cli.look import coloured, sections
-from regard.cli.options import AsJson, RunName, Trust
+from regard.cli.options import AsJson, Device, RunName, Trust
 
 if TYPE_CHECKING:
     from regard.train import Prediction, Run
@@ -27,6 +27,7 @@ def predict(
         list[str], typer.Argument(metavar="INPUT...", help="Image files, texts or .txt files.")
     ],
     html: Html = None,
+    device: Device = None,
     trust: Trust = False,
     as_json: AsJson = False,
 ) -> None:
@@ -37,8 +38,9 @@ def predict(
     Example: regard predict zoo:verdicts-encoder "Not one dull minute."
     """
     from regard.train import open_run
+    from regard.train.devices import chosen_device
 
-    opened = open_run(run, trust=trust)
+    opened = open_run(run, device=chosen_device(device), trust=trust)
     found = opened.explain(inputs)
     if html is not None:
         write(html, run, opened, found)

@@ -11,6 +11,7 @@ import torch
 
 from regard.cli.options import pattern_of
 from regard.errors import did_you_mean
+from regard.layers import Learned
 from regard.models import GridCompletionConfig
 from regard.models.files import MODELS, PARTS, build_config
 from regard.models.huggingface_config import read_config
@@ -99,7 +100,9 @@ def changed(what: object, changes: list[str]) -> object:
     for text in changes:
         field, sign, value = text.partition("=")
         names = [f.name for f in fields(what)] if is_dataclass(what) else []
-        if not sign or field not in names:
+        if not sign:
+            raise ValueError(f"--set must be FIELD=VALUE such as depth=6, got {text!r} without a value")
+        if field not in names:
             hint = did_you_mean(field, names)
             raise ValueError(
                 f"{type(what).__name__} has no field {field!r}{hint}; fields: {', '.join(names)}"
@@ -123,6 +126,17 @@ def _value(field: str, text: str) -> object:
             return text
         return tuple(value) if isinstance(value, list) else value
     return found[0] if len(found) == 1 else tuple(found)
+
+
+def check_positions(name: str, what: object, tokens: int | None) -> None:
+    """Raise where a model could not run so many tokens: those that learned its positions end somewhere."""
+    context = getattr(what, "context", None)
+    learned = isinstance(getattr(what, "position", None), Learned)
+    if learned and context is not None and tokens is not None and tokens > context:
+        raise ValueError(
+            f"the learned positions of {name} end at {context:,}, got --tokens {tokens:,}; "
+            f"--set context={tokens} prices one with more"
+        )
 
 
 def default_tokens(what: object) -> int | None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from html import escape
+
 from regard.cost.formulas import big_o
 from regard.cost.result import Cost
 from regard.layers.letters import Number
+from regard.paper import pages
 from regard.paper.formulas import written
 from regard.paper.quantities import about
 
@@ -28,8 +31,38 @@ def totals(cost: Cost) -> list[tuple[str, str, str]]:
     rows = [(name, getattr(cost, field), "byte" in field) for field, name in ROWS.items()]
     rows += [(f"other: {kind}", count, False) for kind, count in cost.other.items()]
     return [
-        (name, f"{value:,}", about(value, in_bytes)) for name, value, in_bytes in rows if value is not None
+        (name, f"{value:,}", about(value, in_bytes)) if isinstance(value, int) else (name, written(value), "")
+        for name, value, in_bytes in rows
+        if value is not None
     ]
+
+
+def _counted(cost: Cost) -> list[tuple[str, str, str]]:
+    return [row for row in totals(cost) if row[1] != "0"]
+
+
+def text(cost: Cost) -> str:
+    """The counts that are not zero as aligned lines, and notices.
+
+    >>> print(text(Cost(parameters=12, multiplies=6_000_000, adds=3)))
+    parameters         12
+    multiplies  6,000,000  6.0 M
+    adds                3
+    flops       6,000,003  6.0 M
+    """
+    rows = _counted(cost)
+    wide = [max((len(row[i]) for row in rows), default=0) for i in range(3)]
+    lines = [f"{a:{wide[0]}}  {b:>{wide[1]}}  {c:>{wide[2]}}".rstrip() for a, b, c in rows]
+    return "\n".join([*lines, *(f"notice: {notice}" for notice in cost.notices)]) or "no cost"
+
+
+def html(cost: Cost) -> str:
+    """The same as tables: the counts and, where there are parts, each part's share."""
+    out = [pages.table(("", "exactly", "about"), _counted(cost))]
+    numeric = isinstance(cost.flops, int) and all(isinstance(part.flops, int) for _, _, part in cost.walk())
+    if cost.parts and numeric:
+        out.append(pages.table(("part", "parameters", "flops", "share"), tree(cost)))
+    return "\n".join([*out, *(f"<p>{escape(notice)}</p>" for notice in cost.notices)])
 
 
 def formulas(cost: Cost, letters: tuple[str, ...]) -> list[tuple[str, str, str]]:

@@ -135,6 +135,18 @@ class Cost:
         asked = symbols or isinstance(value, int)  # what was asked with letters is a formula already
         return big_o(getattr(self.formula(*symbols), count) if asked and self.question is not None else value)
 
+    def __str__(self) -> str:
+        """The counts that are not zero, one a line, exactly and about."""
+        from regard.cost.report import text  # which reads costs
+
+        return text(self)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from regard.cost.report import html  # which reads costs
+
+        return html(self)
+
     def as_dict(self) -> dict[str, object]:
         """Counts, notices and parts as JSON can hold them; formulas as text."""
         out: dict[str, object] = {name: _plain(getattr(self, name)) for name in COUNTS}

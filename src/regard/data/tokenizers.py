@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from regard.course import MyTokenizer
 from regard.data.files import read
+from regard.data.spacing import spaced
 from regard.errors import check_int, need
 from regard.files import check, write
 from regard.values import Json
@@ -60,6 +61,10 @@ class Tokenizer(ABC):
         if wrong := [i for i in ids if not 0 <= i < self.vocab]:
             raise ValueError(f"ids must be from 0 to {self.vocab - 1}, got {wrong[0]}")
         return self._decode(ids)
+
+    def shown(self, ids: Sequence[int]) -> str:
+        """The text of ids for people to read; more ids add to it, but for a character that is not whole."""
+        return self.decode(ids)
 
     def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
         """The ids of many texts."""
@@ -117,6 +122,10 @@ class WordTokenizer(Tokenizer):
     def encode(self, text: str) -> list[int]:
         """The ids of a text's words, without <START>; a word never seen becomes <UNK>."""
         return [self.ids.get(word, UNK) for word in self.rules.tokenize(text)]
+
+    def shown(self, ids: Sequence[int]) -> str:
+        """The words as people write them, without the spaces before signs that `decode` has."""
+        return spaced(self.decode([i]) for i in ids)
 
     def _decode(self, ids: list[int]) -> str:
         return " ".join(self.words[i] for i in ids)

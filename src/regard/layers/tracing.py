@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+import torch
 from torch import Tensor
+
+from regard.paper import pages
+from regard.paper.quantities import number
 
 
 class Trace(Mapping[str, Tensor]):
@@ -42,3 +46,16 @@ class Trace(Mapping[str, Tensor]):
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
+
+    def __repr__(self) -> str:
+        return f"Trace of {len(self)} tensors: {', '.join(self) or 'nothing recorded'}"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: every tensor with its shape and its range."""
+        rows = [
+            (name, " × ".join(map(str, x.shape)), *(number(float(edge)) for edge in x.aminmax()))
+            if x.numel() and not x.is_complex() and x.dtype != torch.bool
+            else (name, " × ".join(map(str, x.shape)), "", "")
+            for name, x in self.items()
+        ]
+        return pages.table(("name", "shape", "least", "most"), rows)

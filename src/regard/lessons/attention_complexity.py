@@ -12,7 +12,7 @@ from regard.lessons.diagrams import self_attention
 from regard.lessons.exercises.attention_complexity import EXERCISES
 from regard.lessons.figures import curves
 from regard.lessons.lesson import Lesson
-from regard.lessons.measuring import crossing, milliseconds
+from regard.lessons.measuring import crossing, milliseconds, one_thread
 from regard.lessons.parts import Check, Formula, Picture, Prose, Table, table
 from regard.paper.formulas import written
 from regard.pattern import Full
@@ -111,11 +111,12 @@ def measured() -> list[Table | Prose | Picture]:
     generator = torch.Generator().manual_seed(0)
     projections, pairs = [], []
     W = torch.randn(WIDTH, 4 * WIDTH, generator=generator)
-    for length in LENGTHS:
-        x = torch.randn(length, WIDTH, generator=generator)
-        q, k, v = (torch.randn(1, 1, length, WIDTH, generator=generator) for _ in range(3))
-        projections.append(milliseconds(torch.matmul, x, W, budget=0.06))
-        pairs.append(milliseconds(attend, q, k, v, Full(), impl="sdpa", budget=0.06))
+    with one_thread():
+        for length in LENGTHS:
+            x = torch.randn(length, WIDTH, generator=generator)
+            q, k, v = (torch.randn(1, 1, length, WIDTH, generator=generator) for _ in range(3))
+            projections.append(milliseconds(torch.matmul, x, W, budget=0.06))
+            pairs.append(milliseconds(attend, q, k, v, Full(), impl="sdpa", budget=0.06))
     found = crossing([float(n) for n in LENGTHS], projections, pairs)
     at = "outside the measured lengths" if found is None else f"at n ≈ {found:.0f}"
     series = {"projections, 4nd²": (LENGTHS, projections), "pairs, 2n²d": (LENGTHS, pairs)}
@@ -124,7 +125,7 @@ def measured() -> list[Table | Prose | Picture]:
         table(
             ["n", "projections, ms", "pairs, ms"],
             list(zip(LENGTHS, projections, pairs, strict=True)),
-            f"Width d = {WIDTH}, one head:",
+            f"Width d = {WIDTH}, one head, one core:",
         ),
         Prose(
             f"By count the curves cross at n = 2d = {2 * WIDTH}; measured they cross {at}. A multiply inside "

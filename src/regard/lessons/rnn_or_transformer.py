@@ -11,12 +11,12 @@ from regard.cost.formulas import big_o
 from regard.lessons.exercises.rnn_or_transformer import EXERCISES
 from regard.lessons.figures import curves
 from regard.lessons.lesson import Lesson
-from regard.lessons.measuring import milliseconds
+from regard.lessons.measuring import crossing, milliseconds, one_thread
 from regard.lessons.parts import Check, Formula, Picture, Prose, Table, equal, table
 from regard.pattern import Full
 from regard.recurrence import contribution, identity, linear_rnn, readout, rnn
 
-LENGTHS = [64, 128, 256, 512, 1024, 2048]
+LENGTHS = [64, 256, 1024, 2048, 4096, 8192]
 WIDTH = 64
 
 
@@ -131,27 +131,37 @@ def measured() -> list[Table | Picture | Prose]:
     times: dict[str, list[float]] = {"RNN": [], "attention": []}
     generator = torch.Generator().manual_seed(0)
     W_x, W_h = (torch.randn(WIDTH, WIDTH, generator=generator) * WIDTH**-0.5 for _ in range(2))
-    for length in LENGTHS:
-        x = torch.randn(1, length, WIDTH, generator=generator)
-        q = x[:, None]
-        times["RNN"].append(milliseconds(rnn, x, W_x, W_h, budget=0.06))
-        times["attention"].append(milliseconds(attend, q, q, q, Full(), impl="sdpa", budget=0.06))
+    with one_thread():
+        for length in LENGTHS:
+            x = torch.randn(1, length, WIDTH, generator=generator)
+            q = x[:, None]
+            times["RNN"].append(milliseconds(rnn, x, W_x, W_h, budget=0.06))
+            times["attention"].append(milliseconds(attend, q, q, q, Full(), impl="sdpa", budget=0.06))
     series = {name: (LENGTHS, found) for name, found in times.items()}
-    faster = [n for n, a, b in zip(LENGTHS, times["RNN"], times["attention"], strict=True) if b < a]
-    until = f"up to T = {max(faster):,}" if faster else "at none of these lengths"
+    found = crossing([float(n) for n in LENGTHS], times["RNN"], times["attention"])
+    until = "at all or none of these lengths" if found is None else f"up to T ≈ {found:,.0f}"
+    ratio = times["attention"][-1] / times["RNN"][-1]
     return [
         table(
             ["T", "RNN, ms", "attention, ms"],
             list(zip(LENGTHS, *times.values(), strict=True)),
-            f"Width {WIDTH}, batch 1:",
+            f"Width {WIDTH}, batch 1, one core:",
         ),
         Prose(
             f"Here attention is faster {until}, although it does more: the RNN must wait for each state "
-            "before the next, and a machine that could do many products at once does one small one at a time."
+            "before the next, and a machine that could do many products at once does one small one at a "
+            f"time. O(T) wins in the end: at T = {LENGTHS[-1]:,} attention takes {ratio:.1f} times as long."
         ),
         Picture(
             "measured",
-            lambda: curves(series, x="T", y="milliseconds", log="xy", title="Fewer flops, more waiting"),
+            lambda: curves(
+                series,
+                x="T",
+                y="milliseconds",
+                log="xy",
+                title="Fewer flops, more waiting",
+                marks={} if found is None else {"measured": found},
+            ),
             "Time against T: the RNN grows with T, attention with T squared from a lower start",
         ),
     ]

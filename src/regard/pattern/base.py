@@ -121,6 +121,13 @@ class Pattern:
         """The pattern as an SVG picture; above 512 positions, the density of tiles."""
         return svg.svg(self, *self.resolve(n, m))
 
+    def _repr_svg_(self) -> str | None:
+        """What a notebook shows; nothing where no length fits."""
+        try:
+            return self.svg(picture.usual_length(self))
+        except ValueError:
+            return None
+
     def figure(self, n: int, m: int | None = None) -> Figure:
         """The pattern as a matplotlib figure (needs the extra `plot`)."""
         return figure.figure(self, *self.resolve(n, m))

@@ -193,3 +193,17 @@ def _looked(pattern: Pattern, n: int, m: int, size: int) -> tuple[Tensor, Tensor
     seen = [pattern.allows(q[:, None], k[None, :]).expand(len(q), m).sum(0) for q in rows]
     count = [torch.stack([part.sum() for part in row.split(size)]) for row in seen]
     return torch.stack(count), torch.tensor([len(q) for q in rows])
+
+
+def usual_length(pattern: Pattern) -> int:
+    """A length at which a pattern shows what it is: that of its grid, or two of its windows, from 32 on.
+
+    >>> from regard.pattern import Axial, Causal, Strided
+    >>> [usual_length(one) for one in (Causal(), Strided(back=100), Axial(rows=3, cols=5))]
+    [32, 256, 15]
+    """
+    totals = [atom.total for atom in pattern.atoms() if atom.total is not None]
+    if totals:
+        return min(totals)
+    kept = pattern.keys_kept()
+    return 32 if kept is None else max(32, min(EXACT, 1 << (2 * kept - 1).bit_length()))

@@ -149,6 +149,8 @@ def join(device: torch.device, sharding: str) -> Team:
     if world == 1:
         return Team()
     rank = int(os.environ["RANK"])
+    if device.type == "mps":
+        raise ValueError(f"an Apple GPU is for one process, got device=mps and {world} processes")
     if not dist.is_initialized():
         dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
     return Team(rank, world, sharding)

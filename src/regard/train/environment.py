@@ -12,6 +12,7 @@ import torch
 
 import regard
 from regard.files import write_json
+from regard.train.devices import device_name
 from regard.values import Json
 
 ENVIRONMENT = "environment.json"
@@ -29,7 +30,7 @@ def environment(device: torch.device, world: int) -> Json:
         "python": platform.python_version(),
         "torch": torch.__version__,
         "system": f"{platform.system()} {platform.release()}",
-        "device": torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu",
+        "device": device_name(device),
         "cores": os.cpu_count() or 1,
         "threads": torch.get_num_threads(),
         "processes": world,

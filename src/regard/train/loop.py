@@ -10,6 +10,8 @@ from torch import Tensor
 
 from regard.data.draws import generator, seed_of
 from regard.files import write_json
+from regard.paper.pages import numbers
+from regard.paper.quantities import number
 from regard.train import saving, telling
 from regard.train.beginning import take
 from regard.train.checkpoint import numbered
@@ -47,6 +49,18 @@ class Result:
     def as_dict(self) -> Json:
         """Steps, scores and seconds, as JSON."""
         return asdict(self)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the scores, and the curves where they were drawn."""
+        rows = [
+            ("run", self.folder),
+            ("recipe", self.recipe),
+            ("best step", f"{self.best_step:,} of {self.steps:,}"),
+        ]
+        rows += [(name, number(value)) for name, value in self.scores.items()]
+        rows += [(f"seconds of {name}", number(value)) for name, value in self.seconds.items()]
+        curves = Path(self.folder) / "curves.svg"
+        return numbers(rows) + (curves.read_text(encoding="utf-8") if curves.exists() else "")
 
 
 class Training:

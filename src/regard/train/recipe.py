@@ -10,6 +10,7 @@ from regard.train.optimizers import AdamW, Choice
 from regard.train.schedules import Cosine, Schedule
 
 PRECISIONS = ("auto", "float32", "bfloat16")
+SHORT = {"bf16": "bfloat16", "fp32": "float32"}
 COMPILES = ("auto", "none", "compile", "graph")
 SHARDINGS = ("replicate", "shard")
 LIMITS = ("steps", "epochs", "minutes")
@@ -35,6 +36,8 @@ class Execution:
         check_int("accumulate", self.accumulate, 1)
         if self.clip is not None:
             check_rates(clip=self.clip)
+        # One value has one name, so that recipes which mean the same are equal.
+        object.__setattr__(self, "precision", SHORT.get(self.precision, self.precision))
         check_choice("precision", self.precision, PRECISIONS)
         check_choice("compile", self.compile, COMPILES)
         check_choice("sharding", self.sharding, SHARDINGS)

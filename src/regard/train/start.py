@@ -15,6 +15,7 @@ from regard.train.beginning import said as begun
 from regard.train.branch import branch, located
 from regard.train.changes import recipe_digest
 from regard.train.checkpoint import numbered, read
+from regard.train.devices import chosen_device
 from regard.train.distributed import Team, join, lost
 from regard.train.environment import ENVIRONMENT, add_start, environment
 from regard.train.finding import find_recipe
@@ -26,8 +27,9 @@ from regard.train.progress import progress
 from regard.train.recipe import LIMITS, Recipe, Start
 from regard.train.recipe_data import to_data
 from regard.train.stopping import Stopped, out_of_memory
-from regard.train.switches import chosen_device, switched
+from regard.train.switches import switched
 from regard.train.task import TaskSetting
+from regard.train.threads import chosen_threads
 from regard.trust import roots_of, vouch
 from regard.values import Json, own_in
 
@@ -41,6 +43,7 @@ class Where:
     team: Team
     data_dir: Path | None
     quiet: bool
+    said: tuple[str, ...] = ()  # on the machine, before anything is trained
 
 
 def train(
@@ -69,7 +72,7 @@ def train(
     team = join(place, recipe.execution.sharding)
     where = Where(Path(folder), place, team, data, quiet or not team.leads)
     try:
-        with _let_go(team):
+        with _let_go(team), _threads(recipe, where, resume) as where:
             return _run(recipe, where, resume, origin)
     except RuntimeError as error:
         # On a CPU, torch has no type for it.
@@ -84,6 +87,17 @@ def train(
         raise
     finally:
         team.leave()
+
+
+@contextmanager
+def _threads(recipe: Recipe, where: Where, resume: bool | str) -> Iterator[Where]:
+    """The run with the threads that suit it; a GPU and several processes leave torch's number."""
+    if where.device.type != "cpu" or where.team.world > 1:
+        yield where
+        return
+    free = not recipe.execution.deterministic
+    with chosen_threads(where.folder, goes_on=resume is not False, free=free) as said:
+        yield replace(where, said=tuple(said))
 
 
 @contextmanager
@@ -107,6 +121,7 @@ def _run(recipe: Recipe, where: Where, resume: bool | str, origin: str | Path | 
     with ExitStack() as stack:
         team.together(lambda: _check_parts(recipe, team.world))
         on, more, said = team.led(lambda: _opened(stack, recipe, where, resume, origin))
+        said = [*where.said, *said]
         task = recipe.task
         branched = "from" in more
         with nullcontext() if on and not branched else _or_nothing(where, branched):
@@ -221,5 +236,5 @@ def _first(recipe: Recipe, where: Where, on: bool) -> list[str]:
 
     said = where.team.led(looked_at)
     if said is None:
-        _run(recipe, replace(where, folder=first), "auto" if on else False)
+        _run(recipe, replace(where, folder=first, said=()), "auto" if on else False)
     return said or []

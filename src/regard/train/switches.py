@@ -9,28 +9,14 @@ import torch
 from regard.train.recipe import Execution
 
 
-def chosen_device(device: str | torch.device | None) -> torch.device:
-    """The device asked for, or the GPU that torchrun means for this process, or the CPU."""
-    if device is None:
-        device = "cuda" if torch.cuda.is_available() else "cpu"
-    if str(device).partition(":")[0] not in ("cpu", "cuda"):
-        raise ValueError(f"device must be cpu or cuda, got device={str(device)!r}")
-    found = torch.device(device)
-    if found.type == "cuda":
-        if not torch.cuda.is_available():
-            raise ValueError(f"device must be there: no GPU is available, got device={str(device)!r}")
-        if found.index is None:
-            found = torch.device("cuda", int(os.environ.get("LOCAL_RANK", torch.cuda.current_device())))
-        torch.cuda.set_device(found)
-    return found
-
-
 def chosen_compile(how: Execution, device: torch.device, world: int) -> str:
     """How the step runs: none, compile or graph."""
     if how.compile == "auto":
-        return "none" if device.type == "cpu" else "graph" if world == 1 else "compile"
+        return "none" if device.type != "cuda" else "graph" if world == 1 else "compile"
     if how.compile == "graph" and device.type != "cuda":
-        raise ValueError("compile=graph needs a GPU, got device=cpu; use --set compile=none")
+        raise ValueError(
+            f"compile=graph needs a GPU of CUDA, got device={device.type}; use --set compile=none"
+        )
     if how.compile == "graph" and world > 1:
         raise ValueError(f"compile=graph is for one process, got {world}; use --set compile=compile")
     return how.compile

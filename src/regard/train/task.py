@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
+from regard.attention.linear.reference import widest
 from regard.data import Tokenizer, split
 from regard.train.beginning import Begin
 from regard.train.distributed import ALONE, Team
@@ -135,9 +136,9 @@ class BaseTask(Task):
         self, team: Team, count: int, batches: Iterable[Given], score: Callable[[Given], Sequence[Tensor]]
     ) -> list[float]:
         """The `count` numbers that `score` gives for each batch, added up over batches and processes."""
-        totals = torch.zeros(count, dtype=torch.float64, device=self.device)
+        totals = torch.zeros(count, dtype=widest(self.device), device=self.device)
         for counts, batch in team.share(batches):
-            totals += counts * torch.stack([one.double() for one in score(batch)])
+            totals += counts * torch.stack([one.to(totals.dtype) for one in score(batch)])
         team.sum(totals)
         return totals.tolist()
 

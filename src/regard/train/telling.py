@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import torch
-
 from regard.paper.quantities import duration, rate
+from regard.train.devices import device_name
 
 if TYPE_CHECKING:  # the loop calls these functions, which read what it holds
     from regard.train.loop import Result, Training
@@ -14,7 +13,7 @@ if TYPE_CHECKING:  # the loop calls these functions, which read what it holds
 
 def opening(run: Training) -> str:
     """What is trained, on what, and where."""
-    where = torch.cuda.get_device_name(run.device) if run.device.type == "cuda" else "CPU"
+    where = "CPU" if run.device.type == "cpu" else device_name(run.device)
     team = "" if run.team.world == 1 else f", {run.team.world} processes"
     return (
         f"{run.recipe.name}: {run.parameters:,} parameters, {run.task.examples:,} examples, "

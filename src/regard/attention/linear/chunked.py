@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.autograd.function import FunctionCtx
 from torch.nn.functional import pad
 
-from regard.attention.linear.reference import Found, LinearProblem, State, accumulator, reciprocal
+from regard.attention.linear.reference import Found, LinearProblem, State, accumulator, reciprocal, widest
 
 SLAB = 1 << 18  # scores alive at a time: one megabyte of float32, so that they stay in cache
 STRETCH = 1 << 20  # numbers in the queries of one stretch of a long sequence
@@ -63,7 +63,7 @@ def _mix(a: Tensor, b: Tensor, c: Tensor, start: Tensor, over: SumRange) -> tupl
     (K, chunks, rows, _), cols = a.shape, b.shape[2]
     triangle = over.triangle(rows, cols, a.device)
     out = start.new_empty(K, chunks, rows, c.shape[3])
-    total, keep = start.double(), None
+    total, keep = start.to(widest(start.device)), None
     if over.segments is not None:
         leaving, entering = over.border(entering=False), over.border(entering=True)
     size = max(1, SLAB // (K * rows * cols))
@@ -186,7 +186,8 @@ def working_type(*inputs: Tensor) -> torch.dtype:
     """
     learning = torch.is_grad_enabled() and any(x.requires_grad for x in inputs)
     dtype = inputs[0].dtype
-    return torch.float64 if learning and dtype == torch.float32 else accumulator(dtype)
+    wide = learning and dtype == torch.float32
+    return widest(inputs[0].device) if wide else accumulator(dtype)
 
 
 def _sums(

@@ -30,6 +30,15 @@ def accumulator(dtype: torch.dtype) -> torch.dtype:
     return torch.float64 if dtype == torch.float64 else torch.float32
 
 
+def widest(device: torch.device) -> torch.dtype:
+    """The type for sums that are long: float64, which Apple's GPUs do not have.
+
+    >>> widest(torch.device("cpu")), widest(torch.device("mps"))
+    (torch.float64, torch.float32)
+    """
+    return torch.float32 if device.type == "mps" else torch.float64
+
+
 def reciprocal(den: Tensor) -> Tensor:
     """1/den, and 0 for a den of exactly zero: a query that sees nothing gives zeros, with zero gradient."""
     return (den != 0) / den.masked_fill(den == 0, 1.0)

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from regard.cost.executed import executed
 from regard.cost.result import Cost
+from regard.errors import how_to_install
 
 EXTRA = "compare"
 NEAR = 0.02  # of a landmark: elementwise work on top of it
@@ -79,7 +80,7 @@ def compare(name: str, model: nn.Module, *inputs: Tensor) -> CounterComparison:
                 import_module(module)
                 flops, count = ask(model, inputs)
         except ModuleNotFoundError as error:
-            why = f"not installed: pip install 'regard[{EXTRA}]'" if error.name == module else str(error)
+            why = f"not installed: {how_to_install(EXTRA)}" if error.name == module else str(error)
             readings.append(Reading(tool, None, None, None, why))
             continue
         except Exception as error:

@@ -49,8 +49,8 @@ def said(run: LanguageRun, told: Continuation, more: str = "") -> str:
     tokenizer = run.reader
     start = tokenizer.start if told.ids and told.ids[0] == tokenizer.start else None
     first = 0 if start is None else 1
-    given = tokenizer.decode(list(told.ids[first : told.given]))
-    whole = tokenizer.decode(list(told.ids[first:]))
+    given = tokenizer.shown(told.ids[first : told.given])
+    whole = tokenizer.shown(told.ids[first:])
     count = len(told.ids) - told.given
     rate = f"{count} tokens, {told.rate:,.0f} per second" if told.seconds else "…"
     text = f"<b>{show.escape(given)}</b>{show.escape(whole[len(given) :])}"

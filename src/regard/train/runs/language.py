@@ -12,8 +12,9 @@ from regard.layers import Learned
 from regard.models import GPT
 from regard.models.sampling import Sampling, SamplingOptions
 from regard.probe import TextLook
+from regard.probe.report import WORST, EvaluationReport
 from regard.train.runs.reading import ReadingRun
-from regard.train.runs.run import Prediction, Prompt
+from regard.train.runs.run import Folder, Prediction, Prompt
 
 USUAL = 200  # tokens where nobody asks for a number
 MOST = 10_000_000  # tokens that one call may ask for; more is taken for a slip
@@ -35,6 +36,15 @@ class LanguageRun(ReadingRun):
         """Nothing: it names no classes."""
         raise ValueError(
             "predict needs a classifier of images or texts, this model is for language; use regard generate"
+        )
+
+    def report(self, *, test: bool = False, data_dir: Folder = None, worst: int = WORST) -> EvaluationReport:
+        """Nothing: there are no classes to confuse and, without a recipe, no part that could be scored."""
+        if self.recipe is not None:
+            return super().report(test=test, data_dir=data_dir, worst=worst)  # which says who has one
+        raise ValueError(
+            f"{self.name} has no recipe that tells what text was held out, so there is nothing to score: "
+            "its card has its score, and a run of `regard train` can be scored"
         )
 
     def look_at(self, text: str, *, steps: int = 32) -> TextLook:
@@ -80,6 +90,8 @@ class LanguageRun(ReadingRun):
             raise ValueError(f"all {unknown} tokens of the prompt are unknown to this model, got {text!r}")
         begin = [start] if self.description.get("cut") == "dialogues" and start is not None else []
         notice = f"{unknown} of {len(words)} tokens of the prompt are unknown" if unknown else ""
+        if 2 * unknown > len(words):
+            notice += ": most of it, so that the text will have little to do with it"
         return (*begin, *words), notice
 
     def sampling(self, **how: Unpack[SamplingOptions]) -> Sampling:
@@ -126,7 +138,7 @@ class LanguageRun(ReadingRun):
         for token in chain([None], steps):
             if token is not None:
                 seen.append(token)
-            text = tokenizer.decode(seen)
+            text = tokenizer.shown(seen)
             # A character of several bytes may still be incomplete: it is shown when it is whole.
             if text.endswith("\N{REPLACEMENT CHARACTER}") and tokenizer.unk is None:
                 continue

@@ -11,6 +11,8 @@ from torch import Tensor, nn
 from regard.data import Images, Pictures, Reviews, Texts, Tokenizer, load
 from regard.files import write_json
 from regard.models.sampling import SamplingOptions
+from regard.paper.pages import numbers
+from regard.paper.quantities import number
 from regard.probe import Completion, ImageLook, TextLook
 from regard.probe.report import WORST, EvaluationReport
 from regard.train.beginning import Begin
@@ -109,6 +111,20 @@ class Run:
             "description": self.description,
             "card": self.card,
         }
+
+    def __str__(self) -> str:
+        """What it is in one line; the weights are not for reading."""
+        count = sum(weight.numel() for weight in self.model.parameters())
+        return f"{self.name}: {type(self.model).__name__} for {self.kind}, {count:,} parameters"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: what it is, what it was trained on, and its scores."""
+        rows = [("run", str(self.folder)), ("what", str(self).partition(": ")[2])]
+        rows += [
+            (name, str(self.description[name])) for name in ("data", "classes") if name in self.description
+        ]
+        rows += [(name, number(value)) for name, value in self.description.get("scores", {}).items()]
+        return numbers(rows)
 
     def predict(self, inputs: Sequence[str]) -> list[Prediction]:
         """One prediction for each input: an image file, a text, or a file of text."""

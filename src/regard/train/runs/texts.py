@@ -74,7 +74,7 @@ class TextRun(ReadingRun, Classifier):
         parts = windows(ids, self.room)
         rows = [torch.tensor([[*start, *part]], device=self.device) for part in parts]
         chances = torch.stack([self.model(row).softmax(1)[0] for row in rows]).float().mean(0)
-        return self.prediction(text, chances, self._read_in(len(parts)))
+        return self.prediction(text, chances, self._read_in(text, len(parts)))
 
     def explain(self, inputs: Sequence[str], *, steps: int = 32) -> list[Prediction]:
         """The predictions, each with how much every word did.
@@ -86,9 +86,10 @@ class TextRun(ReadingRun, Classifier):
         """
         out: list[Prediction] = []
         for given in inputs:
-            look = self.look_at(content(given), steps=steps)
+            text = content(given)
+            look = self.look_at(text, steps=steps)
             sure = {look.answer: look.probability} if look.probabilities is None else look.probabilities
-            notice = _noticed(given, self._read_in(look.windows))
+            notice = _noticed(given, self._read_in(text, look.windows))
             out.append(TextPrediction(given, look.answer, look.probability, sure, notice, look=look))
         return out
 
@@ -123,10 +124,18 @@ class TextRun(ReadingRun, Classifier):
         at = [self.classes.index(name) for name in ("negative", "positive")]
         return score_pairs(lambda texts: self.logits(texts)[:, at].argmax(1).tolist())
 
-    def _read_in(self, count: int) -> str | None:
-        if count == 1:
-            return None
-        return f"read in {count} windows of at most {self.room} tokens, whose probabilities are averaged"
+    def _read_in(self, text: str, count: int) -> str | None:
+        """How a text was read, where that must be known to trust the answer."""
+        said = []
+        if count > 1:
+            said.append(
+                f"read in {count} windows of at most {self.room} tokens, whose probabilities are averaged"
+            )
+        ids = self.reader.encode(clean(text))
+        strange = 0 if self.reader.unk is None else ids.count(self.reader.unk)
+        if 2 * strange > len(ids):
+            said.append(f"{strange} of {len(ids)} tokens are unknown to the model: its answer says little")
+        return "; ".join(said) or None
 
 
 def _noticed(given: str, notice: str | None) -> str | None:
