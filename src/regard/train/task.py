@@ -9,7 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from regard.data import Tokenizer, split
+from regard.data import Images, Reviews, Tokenizer
+from regard.data.kinds import held_out
 from regard.train.distributed import ALONE, Team
 from regard.train.order import Examples, Stream
 from regard.values import Json
@@ -29,13 +30,18 @@ class TaskSetting:
     overfit: int | None = None
 
 
-def parted(count: int, validation: float, overfit: int | None) -> tuple[Tensor, Tensor]:
-    """Which of `count` examples train and which validate; with `overfit`, so many do both.
+def parted(
+    found: Images | Reviews, validation: float, overfit: int | None
+) -> tuple[Tensor | slice, Tensor | slice]:
+    """Which training examples train and which validate; with `overfit`, so many do both.
 
     The cut is the data's own and the same for every seed, so that scores can be compared.
     """
-    learn, held = split(count, validation, seed=0)
-    return (learn, held) if overfit is None else (learn[:overfit], learn[:overfit])
+    learn, held = held_out(found, validation)
+    if overfit is None:
+        return learn, held
+    few = slice(learn.start, learn.start + overfit) if isinstance(learn, slice) else learn[:overfit]
+    return few, few
 
 
 class Task(Protocol):

@@ -228,7 +228,7 @@ class Classifier(Run):
         assert isinstance(found, Images | Reviews)
         part = found.test
         if recipe is not None and not test:
-            _, held = parted(len(found.train), recipe.task.validation, recipe.checks.overfit)
+            _, held = parted(found, recipe.task.validation, recipe.checks.overfit)
             part = found.train.take(held)
         out = self.judge(part, worst)
         if test and recipe is not None:

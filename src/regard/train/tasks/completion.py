@@ -47,7 +47,7 @@ class CompletionTask(BaseTask):
         self.spec, self.device = spec, setting.device
         levels = spec.model.levels
         whole = (found.train.images[:, 0].long() * levels // 256).to(torch.uint8)  # N rows cols
-        learn, held = parted(len(whole), spec.validation, setting.overfit)
+        learn, held = parted(found, spec.validation, setting.overfit)
         self.learn, self.held = whole[learn].to(self.device), whole[held].to(self.device)
         self.kept_test = (found.test.images[:, 0].long() * levels // 256).to(torch.uint8)
         self.examples, self.fingerprint = len(self.learn), fingerprint(found)

@@ -55,7 +55,7 @@ class ImageTask(BaseTask):
         check_fit(spec, found)
         self.spec, self.device, self.classes = spec, setting.device, found.classes
         self.augment, self.smoothing = spec.augment, spec.smoothing
-        learn, held = parted(len(found.train), spec.validation, setting.overfit)
+        learn, held = parted(found, spec.validation, setting.overfit)
         if setting.overfit is not None:
             normal = spec.augment  # and nothing at random
             self.augment = Augment(classes=normal.classes, mean=normal.mean, std=normal.std)

@@ -62,7 +62,7 @@ class TextTask(BaseTask):
         if not isinstance(found, Reviews):
             raise ValueError(f"data must be a set of labelled texts, got data={spec.data!r}")
         self.spec, self.device, self.classes = spec, setting.device, found.classes
-        learn, held = parted(len(found.train), spec.validation, setting.overfit)
+        learn, held = parted(found, spec.validation, setting.overfit)
         self.smoothing, self.hide = spec.smoothing, spec.hide
         if setting.overfit is not None:
             self.smoothing = self.hide = 0.0
@@ -78,7 +78,10 @@ class TextTask(BaseTask):
         self.learn, self.held = self._table(parts[0]), self._table(parts[1])
         self.learn_labels, self.held_labels = (part.labels.to(self.device) for part in parts)
         self.kept_test = found.test
-        self.examples, self.fingerprint = len(learn), fingerprint(found, self.learn.tokens, self.held.tokens)
+        self.examples, self.fingerprint = (
+            len(parts[0]),
+            fingerprint(found, self.learn.tokens, self.held.tokens),
+        )
         self.order = self.learn.examples(setting.seed, fixed=self.fixed)
 
     def _table(self, part: Texts) -> TokenTable:

@@ -1,0 +1,102 @@
+"""The files of a folder in a fixed order, links followed once, and what kind of data they are."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from regard.data.own.problems import Problem
+
+IMAGES = (".png", ".jpg", ".jpeg", ".jfif", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm", ".pgm", ".pnm")
+TEXTS = (".txt",)
+TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
+JUNK = ("thumbs.db", "desktop.ini", "__macosx")
+
+
+@dataclass(frozen=True)
+class File:
+    """A file of a folder: its path inside, with / between, and what tells whether it has changed."""
+
+    inner: str
+    path: Path
+    state: tuple[int, int, int]
+
+    @property
+    def ending(self) -> str:
+        """The end of its name, in small letters."""
+        return self.path.suffix.lower()
+
+
+def files_below(root: Path) -> tuple[list[File], list[Problem]]:
+    """All files of a folder, or the one that a path names, and what could not be entered."""
+    problems: list[Problem] = []
+    if root.is_file():
+        return [_file(root.name, root)], []
+    found = list(_walk(root, "", (), problems))
+    return sorted(found, key=lambda one: one.inner), problems
+
+
+def _walk(
+    folder: Path, inner: str, above: tuple[tuple[int, int], ...], problems: list[Problem]
+) -> Iterator[File]:
+    try:
+        here = os.stat(folder)
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError as error:
+        problems.append(Problem(inner or folder.name, f"cannot be entered: {error.strerror}"))
+        return
+    if (here.st_dev, here.st_ino) in above:
+        problems.append(Problem(inner, "is a link to a folder that it lies in"))
+        return
+    for entry in entries:
+        if entry.name.startswith(".") or entry.name.lower() in JUNK:
+            continue
+        name = f"{inner}/{entry.name}" if inner else entry.name
+        try:
+            if entry.is_dir():
+                yield from _walk(Path(entry.path), name, (*above, (here.st_dev, here.st_ino)), problems)
+            elif entry.is_file():
+                yield _file(name, Path(entry.path))
+            else:
+                problems.append(Problem(name, "is no file: a broken link, a pipe or a device"))
+        except OSError as error:
+            problems.append(Problem(name, f"cannot be read: {error.strerror}"))
+
+
+def _file(inner: str, path: Path) -> File:
+    found = path.stat()
+    return File(inner, path, (found.st_size, found.st_mtime_ns, found.st_mode & 0o444))
+
+
+def main_ending(files: list[File], endings: tuple[str, ...]) -> int:
+    """How many files end so."""
+    counts = Counter(file.ending for file in files)
+    return sum(counts[ending] for ending in endings)
+
+
+def kind_of(root: Path, files: list[File], kind: str | None) -> str:
+    """How these files are to be read: images, table, texts or arrow; a ValueError where that is unknown."""
+    names = {file.inner.rsplit("/", 1)[-1] for file in files}
+    if root.is_dir() and ({"dataset_info.json", "state.json"} <= names or "dataset_dict.json" in names):
+        return "arrow"
+    counts = {
+        "images": main_ending(files, IMAGES) if root.is_dir() else 0,
+        "table": main_ending(files, TABLES),
+        "texts": main_ending(files, TEXTS),
+    }
+    if kind == "images" and counts["images"]:
+        return "images"
+    best = max(counts, key=lambda name: counts[name])
+    if not counts[best]:
+        seen = ", ".join(sorted({file.ending or "no ending" for file in files})[:6])
+        has = f"it has {len(files):,} files that end in {seen}" if files else "it is empty"
+        if root.is_file():
+            has = f"it ends in {seen}"
+        raise ValueError(
+            f"{root} holds nothing that can be read as data: {has}; wanted are folders of images, "
+            f"{', '.join((*TEXTS, *TABLES))} files, or a datasets folder"
+        )
+    return best
