@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from regard.cli.options import AsJson, DataDir, Device, print_json
+from regard.cli.own_data import Data, LabelColumn, Size, SkipBad, TextColumn, data_for, source_of
 
 if TYPE_CHECKING:
     from regard.train import Recipe
@@ -42,6 +43,11 @@ def train(  # noqa: PLR0913, PLR0917 - each is one option
     backbone: Annotated[
         str | None, typer.Option(metavar="FOLDER", help="The BERT to start from: a folder, or a hub name.")
     ] = None,
+    data: Data = None,
+    text: TextColumn = None,
+    label: LabelColumn = None,
+    size: Size = None,
+    skip_bad: SkipBad = False,
     data_dir: DataDir = None,
     device: Device = None,
     listed: Annotated[bool, typer.Option("--list", help="Print the recipes.")] = False,
@@ -63,6 +69,9 @@ def train(  # noqa: PLR0913, PLR0917 - each is one option
         return
     changed = [*(settings or []), *([] if minutes is None else [f"minutes={minutes}"])]
     value = override(recipe_of(recipe, out if resume or resume_auto else None, origin), changed)
+    if data is not None:
+        going_on = resume or resume_auto
+        value = data_for(value, source_of(data, text, label, size, skip_bad), changed, out, going_on)
     if backbone is not None:
         value = on_backbone(value, backbone)
     if overfit is not None:

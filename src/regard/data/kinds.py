@@ -136,6 +136,20 @@ def held_out(found: Images | Reviews, share: float) -> tuple[Tensor | slice, Ten
     return slice(held, None), slice(0, held)
 
 
+def first_of(indices: Tensor | slice, count: int | None) -> Tensor | slice:
+    """The first `count` of what `held_out` gives, or all.
+
+    >>> first_of(slice(3, 9), 2), first_of(torch.tensor([4, 7]), 1)
+    (slice(3, 5, None), tensor([4]))
+    """
+    if count is None:
+        return indices
+    if isinstance(indices, Tensor):
+        return indices[:count]
+    start = indices.start or 0
+    return slice(start, start + count if indices.stop is None else min(start + count, indices.stop))
+
+
 def split(count: int, share: float, seed: int) -> tuple[Tensor, Tensor]:
     """Indices of a training and of a validation part, which gets this `share` of `count` examples.
 

@@ -121,7 +121,7 @@ def load(
     if isinstance(name, Images | Corpus | Reviews):
         return name
     if isinstance(name, Source):
-        return load_own(name)
+        return load_own(name if folder is None else name.within(folder))
     known, name = isinstance(name, str), str(name)
     if known and name in EMBEDDED:
         return EMBEDDED[name]()

@@ -13,6 +13,7 @@ from regard.train import saving
 from regard.train.branch import branch, located
 from regard.train.changes import recipe_digest
 from regard.train.checkpoint import numbered, read
+from regard.train.data_notes import DATA, note_data
 from regard.train.distributed import Team, join, lost
 from regard.train.environment import ENVIRONMENT, add_start, environment
 from regard.train.folder import BEFORE, CHECKPOINTS, MODEL, RECIPE, SUMMARY, goes_on
@@ -113,6 +114,7 @@ def _run(recipe: Recipe, where: Where, resume: bool | str, origin: str | Path | 
             run = Training(replace(recipe, before=None, task=task), recipe, where.folder, setting, team, bar)
             if on:
                 saving.restore(run)
+            team.led(lambda: note_data(where.folder, run.task))
             if branched and run.over():
                 limit = ", ".join(f"{name}={one}" for name in LIMITS if (one := getattr(recipe, name)))
                 raise ValueError(f"nothing is left to train: {limit} is over after step {run.done:,}")
@@ -161,7 +163,7 @@ def _or_nothing(where: Where, branched: bool) -> Iterator[None]:
             remove(where.folder / name)
         more = (CHECKPOINTS, MODEL, BEFORE, SUMMARY)  # of a first stage that came further, or an older run
         if where.team.leads and not any((where.folder / name).exists() for name in more):
-            for name in (RECIPE, ENVIRONMENT):
+            for name in (RECIPE, ENVIRONMENT, DATA):
                 (where.folder / name).unlink(missing_ok=True)
         raise
 

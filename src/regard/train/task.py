@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from regard.data import Images, Reviews, Tokenizer
-from regard.data.kinds import held_out
+from regard.data.kinds import first_of, held_out
 from regard.train.distributed import ALONE, Team
 from regard.train.order import Examples, Stream
 from regard.values import Json
@@ -40,7 +40,7 @@ def parted(
     learn, held = held_out(found, validation)
     if overfit is None:
         return learn, held
-    few = slice(learn.start, learn.start + overfit) if isinstance(learn, slice) else learn[:overfit]
+    few = first_of(learn, overfit)
     return few, few
 
 

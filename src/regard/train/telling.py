@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from regard.paper.quantities import duration, rate
+from regard.train.data_notes import told_parts
 
 if TYPE_CHECKING:  # the loop calls these functions, which read what it holds
     from regard.train.loop import Result, Training
@@ -16,10 +17,11 @@ def opening(run: Training) -> str:
     """What is trained, on what, and where."""
     where = torch.cuda.get_device_name(run.device) if run.device.type == "cuda" else "CPU"
     team = "" if run.team.world == 1 else f", {run.team.world} processes"
+    parts = told_parts(run.task.describe())
     return (
         f"{run.recipe.name}: {run.parameters:,} parameters, {run.task.examples:,} examples, "
         f"batch {run.recipe.batch:,}, on {where}{team}, in {run.folder}"
-    )
+    ) + (f"\n{parts}" if parts else "")
 
 
 def parts(run: Training, loss: float) -> dict[str, str]:

@@ -70,7 +70,10 @@ def _listed(source: Source) -> _Listed:
     root = source.root
     try:
         if not root.exists():
-            raise ValueError(f"there is no file or folder {source.path}")
+            raise ValueError(
+                f"there is no file or folder {source.path}; if it has moved, name the folder it is in as "
+                f"--data-dir"
+            )
         files, problems = files_below(root)
     except OSError as error:  # a name that is too long, a folder that may not be entered, links in a circle
         raise ValueError(f"{source.path} cannot be read: {error.strerror}") from error

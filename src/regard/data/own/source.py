@@ -58,6 +58,11 @@ class Source:
         """What people call it: the last part of its path."""
         return self.root.name or self.path
 
+    def within(self, folder: str | Path) -> Source:
+        """The same in another folder, where it is there and no longer at its path."""
+        there = Path(folder).expanduser() / self.named
+        return replace(self, path=str(there)) if there.exists() and not self.root.exists() else self
+
     def resolved(self) -> Source:
         """The same from wherever one looks."""
         return replace(self, path=str(self.root.resolve()))

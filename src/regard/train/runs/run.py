@@ -16,6 +16,7 @@ from regard.probe.report import WORST, EvaluationReport
 from regard.train.folder import MODEL, RECIPE, TEST, check_recipe, read_recipe
 from regard.train.recipe import Recipe
 from regard.train.task import TaskSetting, parted
+from regard.train.tasks.sources import source_in
 from regard.values import Json
 
 Folder = str | Path | None
@@ -224,9 +225,11 @@ class Classifier(Run):
         recipe = self.recipe
         if recipe is None and not test:
             raise ValueError(f"{self.name} has no recipe that tells its validation part; add --test")
-        found = load(str(self.description.get("data")), folder=None if data_dir is None else Path(data_dir))
+        found = load(source_in(self.description), folder=data_dir)
         assert isinstance(found, Images | Reviews)
         part = found.test
+        if test and not len(part):
+            raise ValueError(f"{found.name} has no test part")
         if recipe is not None and not test:
             _, held = parted(found, recipe.task.validation, recipe.checks.overfit)
             part = found.train.take(held)
