@@ -11,9 +11,9 @@ from torch import Tensor
 
 from regard.data.kinds import Corpus
 from regard.data.own.listing import File
-from regard.data.own.problems import Problem
+from regard.data.own.problems import DataProblem
 from regard.data.own.splits import drawn_part
-from regard.data.own.store import Appending, Prepared, Progress, beginning
+from regard.data.own.store import Appending, PreparationBar, Prepared, beginning
 from regard.data.own.tables import Row, check_text_file, fault_of_text
 from regard.values import Json
 
@@ -131,7 +131,7 @@ def store_books(folder: Path, name: str, books: list[Book]) -> Json:
     """Copy files of text one after another; a file that is no text is noted and left out."""
     note, files = beginning(folder, FILES)
     bad, first = note.get("bad", []), note.get("file", 0)
-    bar = Progress(name, sum(book.file.state[0] for book in books), "bytes")
+    bar = PreparationBar(name, sum(book.file.state[0] for book in books), "bytes")
     alone, settled = len(books) == 1, files.length("text")
     try:
         for at in range(first, len(books)):
@@ -165,7 +165,7 @@ def _summary(files: Appending, bad: list[list[object]]) -> Json:
     return {"documents": documents, "bytes": files.length("text"), "bad": bad}
 
 
-def _copy(file: File, files: Appending, bar: Progress) -> Problem | None:
+def _copy(file: File, files: Appending, bar: PreparationBar) -> DataProblem | None:
     """The text of a file with plain line ends, or what is wrong with it and where."""
     try:
         check_text_file(file.path)
@@ -174,18 +174,18 @@ def _copy(file: File, files: Appending, bar: Progress) -> Problem | None:
             while piece := text.read(CHUNK):
                 if "\0" in piece:
                     line = lines + piece.count("\n", 0, piece.index("\0")) + 1
-                    return Problem(file.inner, "holds zero bytes", line)
+                    return DataProblem(file.inner, "holds zero bytes", line)
                 lines += piece.count("\n")
                 any_text = any_text or not piece.isspace()
                 files.add("text", piece.encode())
                 bar.at(files.length("text"))
-            return None if any_text else Problem(file.inner, "is empty")
+            return None if any_text else DataProblem(file.inner, "is empty")
     except UnicodeDecodeError:
-        return Problem(file.inner, "is not in UTF-8", _first_bad_line(file.path))
+        return DataProblem(file.inner, "is not in UTF-8", _first_bad_line(file.path))
     except OSError as error:
-        return Problem(file.inner, f"cannot be read: {error.strerror}")
+        return DataProblem(file.inner, f"cannot be read: {error.strerror}")
     except ValueError as error:
-        return Problem(file.inner, str(error).removeprefix(f"{file.path} "))
+        return DataProblem(file.inner, str(error).removeprefix(f"{file.path} "))
 
 
 def _first_bad_line(path: Path) -> int | None:
@@ -198,11 +198,11 @@ def _first_bad_line(path: Path) -> int | None:
     return None
 
 
-def store_rows(folder: Path, name: str, rows: Iterable[Row], problems: list[Problem], total: int) -> Json:
+def store_rows(folder: Path, name: str, rows: Iterable[Row], problems: list[DataProblem], total: int) -> Json:
     """The texts of a table one after another; a preparation that was cut off goes on after its last row."""
     note, files = beginning(folder, FILES)
     done, settled = note.get("rows", 0), files.length("text")
-    bar = Progress(name, total, "bytes")
+    bar = PreparationBar(name, total, "bytes")
     try:
         for at, row in enumerate(rows):
             if at < done:

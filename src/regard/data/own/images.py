@@ -11,9 +11,9 @@ import torch
 
 from regard.data.kinds import Images, Pictures
 from regard.data.own.items import Item, Items
-from regard.data.own.problems import Problem
+from regard.data.own.problems import DataProblem
 from regard.data.own.source import LARGEST
-from regard.data.own.store import Prepared, Progress, beginning, key_of, prepared
+from regard.data.own.store import PreparationBar, Prepared, beginning, key_of, prepared
 from regard.data.pictures import STILLS, read_header, read_image
 from regard.values import Json
 
@@ -47,7 +47,7 @@ def shapes_of(name: str, items: Items) -> Shapes:
 
 def _headers(name: str, items: Items) -> Json:
     sizes: Counter[tuple[int, int]] = Counter()
-    grey, bad, bar = True, [], Progress(f"{name}: headers", len(items.found), "images")
+    grey, bad, bar = True, [], PreparationBar(f"{name}: headers", len(items.found), "images")
     for at, item in enumerate(items.found):
         try:
             header = read_header(item.path)
@@ -102,7 +102,7 @@ def _decode(folder: Path, name: str, items: Items, size: tuple[int, int], channe
     rows = note.get("rows", {"train": 0, "test": 0})
     sums, squares = (note.get(what, [0] * channels) for what in ("sums", "squares"))
     counts: Counter[str] = Counter(note.get("counts", {}))
-    bar = Progress(name, len(items.found), "images")
+    bar = PreparationBar(name, len(items.found), "images")
     try:
         for at in range(done, len(items.found)):
             item = items.found[at]
@@ -143,9 +143,9 @@ def _decode(folder: Path, name: str, items: Items, size: tuple[int, int], channe
     }
 
 
-def bad_images(found: Prepared) -> list[Problem]:
+def bad_images(found: Prepared) -> list[DataProblem]:
     """The files that could not be read."""
-    return [Problem(inner, what) for inner, what in found.meta["bad"]]
+    return [DataProblem(inner, what) for inner, what in found.meta["bad"]]
 
 
 def open_images(name: str, found: Prepared) -> Images:

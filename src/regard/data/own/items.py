@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from regard.data.own.listing import IMAGES, File, files_below
-from regard.data.own.problems import Problem
+from regard.data.own.problems import DataProblem
 from regard.data.own.splits import drawn_part, part_named
 from regard.data.own.tables import Row
 
@@ -28,7 +28,7 @@ class Items(NamedTuple):
     """All pictures in the order in which they are prepared, and what is wrong with others."""
 
     found: list[Item]
-    problems: list[Problem]
+    problems: list[DataProblem]
     notes: list[str]
 
     @property
@@ -59,7 +59,7 @@ def in_order(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def folder_items(
-    root: Path, files: list[File], problems: list[Problem], endings: tuple[str, ...] = IMAGES
+    root: Path, files: list[File], problems: list[DataProblem], endings: tuple[str, ...] = IMAGES
 ) -> Items:
     """The pictures (or files of other endings) of class folders, themselves in train, val and test or not."""
     tops = {file.inner.split("/")[0] for file in files if "/" in file.inner}
@@ -74,7 +74,7 @@ def folder_items(
             continue
         folders = file.inner.split("/")[:-1]
         if len(folders) <= depth:
-            problems.append(Problem(file.inner, "lies in no class folder, so its label is missing"))
+            problems.append(DataProblem(file.inner, "lies in no class folder, so its label is missing"))
             continue
         part, draw = drawn_part(file.inner, parts[folders[0]] if by_part else None, given)
         found.append(Item(file.inner, file.path, folders[depth], part, draw, file.state))
@@ -84,7 +84,7 @@ def folder_items(
     return Items(_sorted(found), problems, notes)
 
 
-def _empty_folders(root: Path, tops: set[str], found: list[Item], depth: int) -> list[Problem]:
+def _empty_folders(root: Path, tops: set[str], found: list[Item], depth: int) -> list[DataProblem]:
     """The class folders without any picture."""
     above = [root / top for top in sorted(tops)] if depth else [root]
     full = {"/".join(item.inner.split("/")[: depth + 1]) for item in found}
@@ -93,20 +93,20 @@ def _empty_folders(root: Path, tops: set[str], found: list[Item], depth: int) ->
         for one in sorted(folder.iterdir()):
             inner = one.relative_to(root).as_posix()
             if one.is_dir() and not one.name.startswith(".") and inner not in full:
-                out.append(Problem(inner, "is a class folder with nothing in it that can be used"))
+                out.append(DataProblem(inner, "is a class folder with nothing in it that can be used"))
     return out
 
 
-def _strange_classes(found: list[Item]) -> list[Problem]:
+def _strange_classes(found: list[Item]) -> list[DataProblem]:
     known = {item.label for item in found if item.part == "train"}
     strange = [item for item in found if item.label not in known]
-    out = [Problem(item.inner, f"is of class {item.label!r}, which train/ lacks") for item in strange]
+    out = [DataProblem(item.inner, f"is of class {item.label!r}, which train/ lacks") for item in strange]
     gone = {item.inner for item in strange}
     found[:] = [item for item in found if item.inner not in gone]
     return out
 
 
-def table_items(table: Path, rows: Iterable[Row], problems: list[Problem]) -> Items:
+def table_items(table: Path, rows: Iterable[Row], problems: list[DataProblem]) -> Items:
     """The pictures that a table names by paths from its own folder on; none may lead outside of it."""
     home = table.parent.resolve()
     problems, found, seen, rows = list(problems), [], set(), list(rows)
@@ -125,7 +125,7 @@ def table_items(table: Path, rows: Iterable[Row], problems: list[Problem]) -> It
         except (OSError, ValueError, RuntimeError) as error:
             bad = f"the path {row.text[:60]!r} cannot be used: {error}"
         if bad is not None:
-            problems.append(Problem(row.file, bad, row.line))
+            problems.append(DataProblem(row.file, bad, row.line))
             continue
         seen.add(row.text)
         (file,), _ = files_below(path)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from regard.data.own.problems import Problem
+from regard.data.own.problems import DataProblem
 
 IMAGES = (".png", ".jpg", ".jpeg", ".jfif", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm", ".pgm", ".pnm")
 TEXTS = (".txt",)
@@ -30,9 +30,9 @@ class File:
         return self.path.suffix.lower()
 
 
-def files_below(root: Path) -> tuple[list[File], list[Problem]]:
+def files_below(root: Path) -> tuple[list[File], list[DataProblem]]:
     """All files of a folder, or the one that a path names, and what could not be entered."""
-    problems: list[Problem] = []
+    problems: list[DataProblem] = []
     if root.is_file():
         return [_file(root.name, root)], []
     found = list(_walk(root, "", (), problems))
@@ -40,16 +40,16 @@ def files_below(root: Path) -> tuple[list[File], list[Problem]]:
 
 
 def _walk(
-    folder: Path, inner: str, above: tuple[tuple[int, int], ...], problems: list[Problem]
+    folder: Path, inner: str, above: tuple[tuple[int, int], ...], problems: list[DataProblem]
 ) -> Iterator[File]:
     try:
         here = os.stat(folder)
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError as error:
-        problems.append(Problem(inner or folder.name, f"cannot be entered: {error.strerror}"))
+        problems.append(DataProblem(inner or folder.name, f"cannot be entered: {error.strerror}"))
         return
     if (here.st_dev, here.st_ino) in above:
-        problems.append(Problem(inner, "is a link to a folder that it lies in"))
+        problems.append(DataProblem(inner, "is a link to a folder that it lies in"))
         return
     for entry in entries:
         if entry.name.startswith(".") or entry.name.lower() in JUNK:
@@ -61,9 +61,9 @@ def _walk(
             elif entry.is_file():
                 yield _file(name, Path(entry.path))
             else:
-                problems.append(Problem(name, "is no file: a broken link, a pipe or a device"))
+                problems.append(DataProblem(name, "is no file: a broken link, a pipe or a device"))
         except OSError as error:
-            problems.append(Problem(name, f"cannot be read: {error.strerror}"))
+            problems.append(DataProblem(name, f"cannot be read: {error.strerror}"))
 
 
 def _file(inner: str, path: Path) -> File:

@@ -12,7 +12,7 @@ from regard.data.own.corpora import StoredCorpus, books_of, store_books, store_r
 from regard.data.own.images import Shapes, bad_images, chosen_size, open_images, prepare_images, shapes_of
 from regard.data.own.items import Items, folder_items, table_items
 from regard.data.own.listing import TABLES, TEXTS, File, files_below, kind_of
-from regard.data.own.problems import BadData, Problem
+from regard.data.own.problems import BadData, DataProblem
 from regard.data.own.reviews import check_classes, reviews_of, text_rows
 from regard.data.own.source import Source
 from regard.data.own.splits import part_named
@@ -25,7 +25,7 @@ class Opened:
     """A data set of one's own, what is wrong with the rest of it, and what is worth knowing."""
 
     found: Images | Corpus | Reviews
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[DataProblem, ...] = ()
     notes: tuple[str, ...] = ()
     shapes: Shapes | None = None
     mean: tuple[float, ...] = ()
@@ -38,7 +38,7 @@ class _Listed:
 
     source: Source
     files: list[File]
-    problems: list[Problem]
+    problems: list[DataProblem]
     how: str = field(default="")
 
 
@@ -130,7 +130,7 @@ def _images(source: Source, items: Items) -> Opened:
     if min(counts.values()) == 0 or stored.meta["rows"]["train"] < 2:
         empty = [label for label, count in counts.items() if not count]
         why = f"nothing of class {empty[0]!r} can be read" if empty else "fewer than 2 images can be read"
-        raise BadData(name, [*problems, Problem(name, why)])
+        raise BadData(name, [*problems, DataProblem(name, why)])
     found = open_images(name, stored)
     return Opened(found, tuple(problems), tuple(items.notes), shapes, tuple(stored.meta["mean"]),
                   tuple(stored.meta["std"]))  # fmt: skip
@@ -153,7 +153,7 @@ def _books(listed: _Listed) -> Opened:
     books = books_of(files, parts)
     key = key_of("books", [[book.file.inner, book.file.state, book.part] for book in books])
     stored = prepared(key, lambda folder: store_books(folder, source.named, books))
-    problems = [*listed.problems, *(Problem(*one) for one in stored.meta["bad"])]
+    problems = [*listed.problems, *(DataProblem(*one) for one in stored.meta["bad"])]
     if not stored.meta["documents"]:
         raise BadData(source.named, problems)
     others = len(listed.files) - len(files)
@@ -178,9 +178,9 @@ def _table(listed: _Listed) -> Opened:
         total = sum(file.state[0] for file in listed.files)
         key = key_of("rows", states, columns.text, source.kind)
         stored = prepared(key, lambda folder: store_rows(folder, source.named, rows, problems, total))
-        bad = [Problem(*one) for one in stored.meta["bad"]]
+        bad = [DataProblem(*one) for one in stored.meta["bad"]]
         if not stored.meta["documents"]:
-            raise BadData(source.named, bad or [Problem(source.named, "holds no rows")])
+            raise BadData(source.named, bad or [DataProblem(source.named, "holds no rows")])
         return Opened(StoredCorpus(source.named, stored), tuple(bad))
     found = reviews_of(source, list(rows), problems)
     return Opened(found, tuple(problems))

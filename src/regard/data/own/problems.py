@@ -11,10 +11,10 @@ SHOWN = 3  # problems that an error names; `regard data` lists them all
 
 
 @dataclass(frozen=True)
-class Problem:
+class DataProblem:
     """A file, or one line of it, that cannot be used, and why.
 
-    >>> print(Problem("reviews.csv", "the label is missing", line=7))
+    >>> print(DataProblem("reviews.csv", "the label is missing", line=7))
     reviews.csv, line 7: the label is missing
     """
 
@@ -34,7 +34,7 @@ class Problem:
 class BadData(ValueError):  # noqa: N818 - it says what the data are
     """Data that cannot be used as they are; `problems` holds every file and line at fault."""
 
-    def __init__(self, name: str, problems: Iterable[Problem]) -> None:
+    def __init__(self, name: str, problems: Iterable[DataProblem]) -> None:
         self.problems = tuple(problems)
         more = len(self.problems) - SHOWN
         shown = "; ".join(map(str, self.problems[:SHOWN])) + (f"; and {more:,} more" if more > 0 else "")

@@ -9,7 +9,7 @@ import torch
 
 from regard.data.kinds import Reviews, Texts
 from regard.data.own.items import Items, in_order
-from regard.data.own.problems import BadData, Problem
+from regard.data.own.problems import BadData, DataProblem
 from regard.data.own.source import Source
 from regard.data.own.splits import drawn_part
 from regard.data.own.tables import Row, fault_of_text
@@ -17,7 +17,7 @@ from regard.data.own.tables import Row, fault_of_text
 MANY = 50  # classes beyond which labels that are nearly all different are taken for a slip
 
 
-def text_rows(items: Items, problems: list[Problem]) -> Iterator[Row]:
+def text_rows(items: Items, problems: list[DataProblem]) -> Iterator[Row]:
     """The text of each file with its class; what is no text goes to `problems`."""
     validates = any(item.draw == 0.0 for item in items.found)
     for item in items.found:
@@ -29,19 +29,19 @@ def text_rows(items: Items, problems: list[Problem]) -> Iterator[Row]:
         except OSError as error:
             text, bad = "", f"cannot be read: {error.strerror}"
         if bad is not None:
-            problems.append(Problem(item.inner, bad))
+            problems.append(DataProblem(item.inner, bad))
             continue
         part = "validation" if validates and item.draw == 0.0 else item.part
         yield Row(text, item.label, part, item.inner, 1)
 
 
-def reviews_of(source: Source, rows: Sequence[Row], problems: list[Problem]) -> Reviews:
+def reviews_of(source: Source, rows: Sequence[Row], problems: list[DataProblem]) -> Reviews:
     """The rows as a set in two parts, the training part by its draws.
 
     Equal texts have equal draws, so that none is both learned from and scored.
     """
     if not rows:
-        raise BadData(source.named, problems or [Problem(source.named, "holds no rows")])
+        raise BadData(source.named, problems or [DataProblem(source.named, "holds no rows")])
     check_classes(source.path, [row.label for row in rows])
     classes = in_order({row.label for row in rows})
     number = {label: at for at, label in enumerate(classes)}

@@ -133,7 +133,7 @@ def read_note(folder: Path) -> Json | None:
     return found if isinstance(found, dict) else None
 
 
-class Progress:
+class PreparationBar:
     """A line on the terminal that says how far a long preparation is; nothing elsewhere."""
 
     def __init__(self, title: str, total: int, unit: str) -> None:

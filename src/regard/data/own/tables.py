@@ -11,7 +11,7 @@ from math import isnan
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
-from regard.data.own.problems import Problem
+from regard.data.own.problems import DataProblem
 from regard.data.own.splits import part_named
 from regard.errors import did_you_mean
 
@@ -42,7 +42,7 @@ class Columns(NamedTuple):
 
 
 def read_table(
-    path: Path, name: str, problems: list[Problem]
+    path: Path, name: str, problems: list[DataProblem]
 ) -> tuple[list[str], Iterator[tuple[int, Record]]]:
     """The columns of a table, and its rows as they are read, with their lines; bad ones go to `problems`."""
     ending = path.suffix.lower()
@@ -123,7 +123,7 @@ def _reader(file: TextIO, delimiter: str) -> Iterator[list[str]]:
 
 
 def _delimited(
-    path: Path, name: str, header: list[str], delimiter: str, problems: list[Problem]
+    path: Path, name: str, header: list[str], delimiter: str, problems: list[DataProblem]
 ) -> Iterator[tuple[int, Record]]:
     with _text(path) as file:
         rows, blank, start = _reader(file, delimiter), [], 1
@@ -134,7 +134,7 @@ def _delimited(
             except StopIteration:
                 return  # blank lines at the very end are none
             except csv.Error as error:
-                problems.append(Problem(name, _quoted(str(error)), start))
+                problems.append(DataProblem(name, _quoted(str(error)), start))
                 start = rows.line_num + 1  # type: ignore[attr-defined]
                 continue
             line, start = start, rows.line_num + 1  # type: ignore[attr-defined]
@@ -144,9 +144,9 @@ def _delimited(
                 blank.append(line)
             elif len(row) != len(header):
                 got = f"has {len(row)} cells where the header has {len(header)}"
-                problems.append(Problem(name, got, line))
+                problems.append(DataProblem(name, got, line))
             else:
-                problems += [Problem(name, "the row is empty", one) for one in blank]
+                problems += [DataProblem(name, "the row is empty", one) for one in blank]
                 blank = []
                 yield line, dict(zip(header, row, strict=True))
 
@@ -159,32 +159,32 @@ def _quoted(error: str) -> str:
     return f"the row cannot be read: {error}"
 
 
-def _json_lines(path: Path, name: str, problems: list[Problem]) -> Iterator[tuple[int, Record]]:
+def _json_lines(path: Path, name: str, problems: list[DataProblem]) -> Iterator[tuple[int, Record]]:
     blank: list[int] = []
     with path.open("rb") as file:
         for line, data in enumerate(file, start=1):
             if not data.strip():
                 blank.append(line)
                 continue
-            problems += [Problem(name, "the row is empty", one) for one in blank]
+            problems += [DataProblem(name, "the row is empty", one) for one in blank]
             blank = []
             try:
                 found = json.loads(data.decode("utf-8-sig" if line == 1 else "utf-8"))
             except UnicodeDecodeError:
-                problems.append(Problem(name, "is not in UTF-8", line))
+                problems.append(DataProblem(name, "is not in UTF-8", line))
                 continue
             except (ValueError, RecursionError) as error:
-                problems.append(Problem(name, f"is no JSON: {error}", line))
+                problems.append(DataProblem(name, f"is no JSON: {error}", line))
                 continue
             if isinstance(found, dict):
                 yield line, found
             else:
                 got = f"must be a JSON object with a text, got {type(found).__name__}"
-                problems.append(Problem(name, got, line))
+                problems.append(DataProblem(name, got, line))
 
 
 def _first_keys(path: Path) -> list[str]:
-    ignored: list[Problem] = []
+    ignored: list[DataProblem] = []
     for _, record in _json_lines(path, path.name, ignored):
         return list(record)
     raise ValueError(f"{path} holds no JSON object: {ignored[0] if ignored else 'it is empty'}")
@@ -223,7 +223,7 @@ def rows_of(
     columns: Columns,
     name: str,
     part: str | None,
-    problems: list[Problem],
+    problems: list[DataProblem],
 ) -> Iterator[Row]:
     """The rows that have a text and, where labels are read, a label."""
     for line, record in records:
@@ -235,7 +235,7 @@ def rows_of(
         if bad is None and own is not None and part_named(str(own)) is None:
             bad = f"{SPLIT} must be train, validation or test, got {str(own)[:40]!r}"
         if bad is not None:
-            problems.append(Problem(name, bad, line))
+            problems.append(DataProblem(name, bad, line))
             continue
         assert isinstance(text, str)
         named = part if own is None else part_named(str(own))

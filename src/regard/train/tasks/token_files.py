@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from regard.data.own.corpora import StoredCorpus
-from regard.data.own.store import Progress, beginning, key_of, prepared
+from regard.data.own.store import PreparationBar, beginning, key_of, prepared
 from regard.data.tokenizers import CharTokenizer, Tokenizer
 from regard.train.tasks.tokens import Characters, Tokens
 from regard.values import Json
@@ -63,7 +63,7 @@ def _encode(
     done, unknown = note.get("done", 0), note.get("unknown", 0)
     characters = note.get("held_characters", 0)
     table = _table(tokenizer) if isinstance(tokenizer, CharTokenizer) else None
-    bar = Progress(f"{corpus.name}: tokens", corpus.size, "bytes")
+    bar = PreparationBar(f"{corpus.name}: tokens", corpus.size, "bytes")
     read = 0
     try:
         both = ((name, text) for name in FILES for text in corpus.stretches(share, held=name == "held"))
