@@ -118,7 +118,7 @@ def _images(source: Source, items: Items) -> Opened:
         if items.problems:
             raise BadData(name, items.problems)
         raise ValueError(f"{source.path} holds no images in class folders")
-    check_classes(source.path, [item.label for item in items.found])
+    check_classes(source, [item.label for item in items.found], items.problems)
     shapes = shapes_of(name, items)
     size = chosen_size(source.path, shapes, source.size)
     stored = prepare_images(

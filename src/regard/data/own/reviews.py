@@ -42,7 +42,7 @@ def reviews_of(source: Source, rows: Sequence[Row], problems: list[DataProblem])
     """
     if not rows:
         raise BadData(source.named, problems or [DataProblem(source.named, "holds no rows")])
-    check_classes(source.path, [row.label for row in rows])
+    check_classes(source, [row.label for row in rows], problems)
     classes = in_order({row.label for row in rows})
     number = {label: at for at, label in enumerate(classes)}
     given = frozenset(row.part for row in rows if row.part is not None)
@@ -63,11 +63,14 @@ def reviews_of(source: Source, rows: Sequence[Row], problems: list[DataProblem])
     return Reviews(source.named, classes, texts("train"), texts("test"), draws=draws)
 
 
-def check_classes(path: str, labels: Sequence[str]) -> None:
+def check_classes(source: Source, labels: Sequence[str], problems: Sequence[DataProblem]) -> None:
     """Raise where there is one class only, or where labels are no classes at all."""
-    counts = Counter(labels)
+    counts, path = Counter(labels), source.path
     if len(counts) == 1:
-        raise ValueError(f"{path} has one class only, {labels[0]!r}: a classifier needs two")
+        why = f"has one class only, {labels[0]!r}: a classifier needs two"
+        if problems:  # which may be why
+            raise BadData(source.named, [DataProblem(source.named, why), *problems])
+        raise ValueError(f"{path} {why}")
     if len(counts) > MANY and len(counts) > len(labels) / 2:
         few = ", ".join(repr(label[:20]) for label in in_order(counts)[:3])
         raise ValueError(
