@@ -73,3 +73,5 @@ def test_train_in_one_command(tmp_path, capsys):
     assert main(["eval", "runs/digits-vit-photos", "--json"]) == 0
     assert main(["train", "digits-vit", "--data", "photos", "--size", "big"]) == 2
     assert "size must be ROWSxCOLS" in capsys.readouterr().err
+    assert main(["train", "digits-vit", "--skip-bad"]) == 2
+    assert "--skip-bad says how --data is read" in capsys.readouterr().err

@@ -40,11 +40,30 @@ def source_of(
     return Source(path, kind, text, label, None if size is None else read_size(size), skip_bad=skip_bad)
 
 
+def asked_for(
+    path: str | None, text: str | None, label: str | None, size: str | None, skip_bad: bool
+) -> Source | None:
+    """The source that is named, or None; what only a source can mean is refused without one."""
+    if path is not None:
+        return source_of(path, text, label, size, skip_bad)
+    given = {"--text": text, "--label": label, "--size": size, "--skip-bad": skip_bad or None}
+    for name, value in given.items():
+        if value is not None:
+            raise ValueError(f"{name} says how --data is read: name your data with --data PATH")
+    return None
+
+
 def data_for(
-    recipe: Recipe, source: Source, settings: Sequence[str], out: Path | None, going_on: bool
+    recipe: Recipe,
+    source: Source,
+    settings: Sequence[str],
+    out: Path | None,
+    *,
+    going_on: bool,
+    data_dir: Path | None,
 ) -> Recipe:
     """The recipe on these data; a run that goes on keeps what it was made for."""
     from regard.train.own_data import on_data, run_name
 
     folder = Path("runs") / run_name(recipe, source.path) if out is None else out
-    return on_data(recipe, source, settings, folder if going_on else None)
+    return on_data(recipe, source, settings, folder if going_on else None, data_dir=data_dir)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from regard.cli.options import AsJson, DataDir, Device, print_json
-from regard.cli.own_data import Data, LabelColumn, Size, SkipBad, TextColumn, data_for, source_of
+from regard.cli.own_data import Data, LabelColumn, Size, SkipBad, TextColumn, asked_for, data_for
 
 if TYPE_CHECKING:
     from regard.train import Recipe
@@ -69,9 +69,9 @@ def train(  # noqa: PLR0913, PLR0917 - each is one option
         return
     changed = [*(settings or []), *([] if minutes is None else [f"minutes={minutes}"])]
     value = override(recipe_of(recipe, out if resume or resume_auto else None, origin), changed)
-    if data is not None:
+    if (source := asked_for(data, text, label, size, skip_bad)) is not None:
         going_on = resume or resume_auto
-        value = data_for(value, source_of(data, text, label, size, skip_bad), changed, out, going_on)
+        value = data_for(value, source, changed, out, going_on=going_on, data_dir=data_dir)
     if backbone is not None:
         value = on_backbone(value, backbone)
     if overfit is not None:

@@ -29,11 +29,17 @@ from regard.train.tasks.text_classes import ClassifyTexts
 WANTED = {ClassifyImages: "images", CompleteImages: "images", Language: "corpus", ClassifyTexts: "reviews"}
 KINDS = {"images": Images, "corpus": Corpus, "reviews": Reviews}
 SMALL = 96  # pixels on a side up to which pictures are taken as they are; larger ones as the recipe has them
+USUAL = 28  # pixels on a side for a model that takes any size
 MEASURED = 4096  # pictures at a time whose mean is taken
 
 
 def on_data(
-    recipe: Recipe, source: Source, settings: Iterable[str] = (), resumed: Path | None = None
+    recipe: Recipe,
+    source: Source,
+    settings: Iterable[str] = (),
+    resumed: Path | None = None,
+    *,
+    data_dir: str | Path | None = None,
 ) -> Recipe:
     """The recipe on the data at a source, or of a set's name; `settings` are those of --set, which win.
 
@@ -54,7 +60,7 @@ def on_data(
     task: Any = named.task
     if isinstance(data, Source) and kind == "images":
         data = _sized(data, task, set_by_hand)
-    found = load(data)
+    found = load(data, folder=data_dir)
     if not isinstance(found, KINDS[kind]):
         raise ValueError(f"{recipe.name} needs {kind}, {source.path} holds {type(found).__name__.lower()}")
     task = replace(task, data=data, **_followed(task, found, set_by_hand))
@@ -106,20 +112,12 @@ def _sized(source: Source, task: Any, by_hand: set[str]) -> Source:
         size = pair("image", model.image, 1)
     if size is None:
         size = None if shapes is None else shapes.size
-        own = _image_of(task)
         if size is None or max(size) > SMALL:
-            size = own
+            size = pair("image", getattr(model, "image", USUAL), 1)
         size = _in_patches(size, model)
     if shapes is not None and channels is None:
         channels = shapes.channels
     return replace(source, size=size, channels=channels)
-
-
-def _image_of(task: Any) -> tuple[int, int]:
-    """The size of the recipe's own pictures."""
-    if hasattr(task.model, "image"):
-        return pair("image", task.model.image, 1)
-    return tuple(load(task.data).train.images.shape[2:])  # type: ignore[union-attr]
 
 
 def _in_patches(size: tuple[int, int], model: object) -> tuple[int, int]:
