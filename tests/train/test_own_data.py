@@ -7,9 +7,10 @@ import pytest
 
 from regard import recipes
 from regard.data import Images, Pictures, Source, load
+from regard.data.own.images import measured
 from regard.models import GPTConfig
 from regard.train import Language, override, read_recipe, train
-from regard.train.own_data import measured, on_data, run_name
+from regard.train.own_data import on_data, run_name
 from regard.train.recipe_data import from_data, to_data
 from regard.train.runs.opening import open_run
 from tests.data.own.making import photos, picture, table

@@ -8,11 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import torch
-from torch import Tensor
-
 from regard.data import Corpus, Images, Reviews, Source, load
 from regard.data.own.corpora import StoredCorpus
+from regard.data.own.images import measured
 from regard.data.own.opening import look_at_shapes
 from regard.data.sets import NAMES
 from regard.sharing.sizes import pair
@@ -30,7 +28,6 @@ WANTED = {ClassifyImages: "images", CompleteImages: "images", Language: "corpus"
 KINDS = {"images": Images, "corpus": Corpus, "reviews": Reviews}
 SMALL = 96  # pixels on a side up to which pictures are taken as they are; larger ones as the recipe has them
 USUAL = 28  # pixels on a side for a model that takes any size
-MEASURED = 4096  # pictures at a time whose mean is taken
 
 
 def on_data(
@@ -159,20 +156,3 @@ def _followed(task: Any, found: Images | Corpus | Reviews, by_hand: set[str]) ->
 
 def _free(values: dict[str, Any], part: str, by_hand: set[str]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if f"{part}.{name}" not in by_hand}
-
-
-def measured(images: Tensor) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """The mean and deviation of each channel of pictures uint8 (N,C,rows,cols), a share at a time.
-
-    >>> measured(torch.tensor([0, 255], dtype=torch.uint8).view(1, 1, 1, 2))
-    ((0.5,), (0.5,))
-    """
-    sums = torch.zeros(2, images.shape[1], dtype=torch.float64)
-    for part in images.split(MEASURED):
-        x = part.double() / 255
-        sums += torch.stack([x.sum((0, 2, 3)), (x * x).sum((0, 2, 3))])
-    mean, square = sums / max(1, images.numel() // images.shape[1])
-    std = (square - mean * mean).clamp(min=1e-6).sqrt()
-    return tuple(round(one, 3) for one in mean.tolist()), tuple(
-        max(0.001, round(one, 3)) for one in std.tolist()
-    )

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from math import sqrt
 from pathlib import Path
+from struct import pack
 
 import torch
+from torch import Tensor
 
 from regard.data.kinds import Images, Pictures
 from regard.data.own.items import Item, Items
@@ -89,63 +90,71 @@ def chosen_size(name: str, shapes: Shapes, size: tuple[int, int] | None) -> tupl
     return shapes.size
 
 
-def prepare_images(name: str, items: Items, size: tuple[int, int], channels: int) -> Prepared:
+def prepare_images(name: str, items: Items, shapes: Shapes, size: tuple[int, int], channels: int) -> Prepared:
     """All pictures at one size as files of bytes, made once; what cannot be read is noted and left out."""
     key = key_of("images", items.key(), list(size), channels)
-    return prepared(key, lambda folder: _decode(folder, name, items, size, channels))
+    return prepared(key, lambda folder: _decode(folder, name, items, shapes, (channels, *size)))
 
 
-def _decode(folder: Path, name: str, items: Items, size: tuple[int, int], channels: int) -> Json:
+def _decode(folder: Path, name: str, items: Items, shapes: Shapes, shape: tuple[int, int, int]) -> Json:
     note, files = beginning(folder, FILES)
     number = {label: at for at, label in enumerate(items.classes)}
-    done, bad = note.get("done", 0), note.get("bad", [])
+    done, bad, known = note.get("done", 0), note.get("bad", []), dict(shapes.bad)
     rows = note.get("rows", {"train": 0, "test": 0})
-    sums, squares = (note.get(what, [0] * channels) for what in ("sums", "squares"))
+    channels, *size = shape
     counts: Counter[str] = Counter(note.get("counts", {}))
     bar = PreparationBar(name, len(items.found), "images")
     try:
         for at in range(done, len(items.found)):
             item = items.found[at]
-            try:
-                read_header(item.path)
-                picture = read_image(item.path, size, channels, kinds=STILLS).picture
-            except ValueError as error:
-                bad.append([item.inner, _reason(error, item)])
-                picture = None
+            picture, why = None, known.get(at)
+            if why is None:
+                try:
+                    picture = read_image(item.path, (size[0], size[1]), channels, kinds=STILLS).picture
+                except ValueError as error:
+                    why = _reason(error, item)
+            if why is not None:
+                bad.append([item.inner, why])
             if picture is not None:
                 files.add(f"{item.part}.images", picture.numpy().tobytes())
                 files.add(f"{item.part}.labels", number[item.label].to_bytes(8, "little"))
                 if item.part == "train":
-                    files.add("train.draws", torch.tensor(item.draw, dtype=torch.float64).numpy().tobytes())
-                    flat = picture.flatten(1).long()
-                    sums = [a + int(b) for a, b in zip(sums, flat.sum(1), strict=True)]
-                    squares = [a + int(b) for a, b in zip(squares, (flat * flat).sum(1), strict=True)]
+                    files.add("train.draws", pack("<d", item.draw))
                 rows[item.part] += 1
                 counts[item.label] += 1
             if (at + 1) % EVERY == 0:
-                files.settled({"done": at + 1, "bad": bad, "rows": rows, "sums": sums, "squares": squares,
-                               "counts": counts})  # fmt: skip
+                files.settled({"done": at + 1, "bad": bad, "rows": rows, "counts": counts})
             bar.at(at)
     finally:
         files.close()
         bar.close()
-    pixels = max(1, rows["train"] * size[0] * size[1])
-    mean = [one / pixels / 255 for one in sums]
-    spread = [sqrt(max(0.0, b / pixels / 255**2 - m * m)) for b, m in zip(squares, mean, strict=True)]
     return {
         "classes": list(items.classes),
-        "shape": [channels, *size],
+        "shape": list(shape),
         "rows": rows,
         "bad": bad,
         "counts": {label: counts[label] for label in items.classes},
-        "mean": [round(one, 3) for one in mean],
-        "std": [max(0.001, round(one, 3)) for one in spread],
     }
 
 
 def bad_images(found: Prepared) -> list[DataProblem]:
     """The files that could not be read."""
     return [DataProblem(inner, what) for inner, what in found.meta["bad"]]
+
+
+def measured(images: Tensor) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """The mean and deviation of each channel of pictures uint8 (N,C,rows,cols), a share at a time.
+
+    >>> measured(torch.tensor([0, 255], dtype=torch.uint8).view(1, 1, 1, 2))
+    ((0.5,), (0.5,))
+    """
+    sums = torch.zeros(2, images.shape[1], dtype=torch.float64)
+    for part in images.split(EVERY):
+        x = part.double() / 255
+        sums += torch.stack([x.sum((0, 2, 3)), (x * x).sum((0, 2, 3))])
+    mean, square = sums / max(1, images.numel() // images.shape[1])
+    std = (square - mean * mean).clamp(min=1e-6).sqrt().tolist()
+    return tuple(round(one, 3) for one in mean.tolist()), tuple(max(0.001, round(one, 3)) for one in std)
 
 
 def open_images(name: str, found: Prepared) -> Images:

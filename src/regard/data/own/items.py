@@ -14,14 +14,19 @@ from regard.data.own.tables import Row
 
 
 class Item(NamedTuple):
-    """A picture: its path inside the set, where it is, its class, its part and draw, its file's state."""
+    """A picture: its path inside the set, the set's folder, its class, part and draw, its file's state."""
 
     inner: str
-    path: Path
+    home: Path
     label: str
     part: str
     draw: float
     state: tuple[int, int, int]
+
+    @property
+    def path(self) -> Path:
+        """Where it is."""
+        return self.home / self.inner.replace("\\", "/")
 
 
 class Items(NamedTuple):
@@ -77,7 +82,7 @@ def folder_items(
             problems.append(DataProblem(file.inner, "lies in no class folder, so its label is missing"))
             continue
         part, draw = drawn_part(file.inner, parts[folders[0]] if by_part else None, given)
-        found.append(Item(file.inner, file.path, folders[depth], part, draw, file.state))
+        found.append(Item(file.inner, file.home, folders[depth], part, draw, file.state))
     problems += _empty_folders(root, tops, found, depth)
     problems += _strange_classes(found) if by_part else []
     notes = [f"{others:,} files of other kinds are passed over"] if others else []
@@ -130,7 +135,7 @@ def table_items(table: Path, rows: Iterable[Row], problems: list[DataProblem]) -
         seen.add(row.text)
         (file,), _ = files_below(path)
         part, draw = drawn_part(row.text, row.part, given)
-        found.append(Item(row.text, path, row.label, part, draw, file.state))
+        found.append(Item(row.text, home, row.label, part, draw, file.state))
     return Items(_sorted(found), problems, [])
 
 

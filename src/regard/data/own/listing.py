@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from regard.data.own.problems import DataProblem
 
@@ -16,31 +16,38 @@ TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
 JUNK = ("thumbs.db", "desktop.ini", "__macosx")
 
 
-@dataclass(frozen=True)
-class File:
-    """A file of a folder: its path inside, with / between, and what tells whether it has changed."""
+class File(NamedTuple):
+    """A file of a folder: its path inside, with / between, and what tells whether it has changed.
+
+    There may be a million of them, so they share the path of the folder.
+    """
 
     inner: str
-    path: Path
+    home: Path
     state: tuple[int, int, int]
+
+    @property
+    def path(self) -> Path:
+        """Where it is."""
+        return self.home / self.inner
 
     @property
     def ending(self) -> str:
         """The end of its name, in small letters."""
-        return self.path.suffix.lower()
+        return os.path.splitext(self.inner)[1].lower()
 
 
 def files_below(root: Path) -> tuple[list[File], list[DataProblem]]:
     """All files of a folder, or the one that a path names, and what could not be entered."""
     problems: list[DataProblem] = []
     if root.is_file():
-        return [_file(root.name, root)], []
-    found = list(_walk(root, "", (), problems))
+        return [_file(root.name, root.parent, root.stat())], []
+    found = list(_walk(root, root, "", (), problems))
     return sorted(found, key=lambda one: one.inner), problems
 
 
 def _walk(
-    folder: Path, inner: str, above: tuple[tuple[int, int], ...], problems: list[DataProblem]
+    root: Path, folder: Path, inner: str, above: tuple[tuple[int, int], ...], problems: list[DataProblem]
 ) -> Iterator[File]:
     try:
         here = os.stat(folder)
@@ -57,18 +64,17 @@ def _walk(
         name = f"{inner}/{entry.name}" if inner else entry.name
         try:
             if entry.is_dir():
-                yield from _walk(Path(entry.path), name, (*above, (here.st_dev, here.st_ino)), problems)
+                yield from _walk(root, Path(entry.path), name, (*above, (here.st_dev, here.st_ino)), problems)
             elif entry.is_file():
-                yield _file(name, Path(entry.path))
+                yield _file(name, root, entry.stat())
             else:
                 problems.append(DataProblem(name, "is no file: a broken link, a pipe or a device"))
         except OSError as error:
             problems.append(DataProblem(name, f"cannot be read: {error.strerror}"))
 
 
-def _file(inner: str, path: Path) -> File:
-    found = path.stat()
-    return File(inner, path, (found.st_size, found.st_mtime_ns, found.st_mode & 0o444))
+def _file(inner: str, home: Path, found: os.stat_result) -> File:
+    return File(inner, home, (found.st_size, found.st_mtime_ns, found.st_mode & 0o444))
 
 
 def main_ending(files: list[File], endings: tuple[str, ...]) -> int:

@@ -28,8 +28,6 @@ class Opened:
     problems: tuple[DataProblem, ...] = ()
     notes: tuple[str, ...] = ()
     shapes: Shapes | None = None
-    mean: tuple[float, ...] = ()
-    std: tuple[float, ...] = ()
 
 
 @dataclass
@@ -122,7 +120,7 @@ def _images(source: Source, items: Items) -> Opened:
     shapes = shapes_of(name, items)
     size = chosen_size(source.path, shapes, source.size)
     stored = prepare_images(
-        name, items, size, shapes.channels if source.channels is None else source.channels
+        name, items, shapes, size, shapes.channels if source.channels is None else source.channels
     )
     bad = bad_images(stored)
     problems = [*items.problems, *bad]
@@ -132,8 +130,7 @@ def _images(source: Source, items: Items) -> Opened:
         why = f"nothing of class {empty[0]!r} can be read" if empty else "fewer than 2 images can be read"
         raise BadData(name, [*problems, DataProblem(name, why)])
     found = open_images(name, stored)
-    return Opened(found, tuple(problems), tuple(items.notes), shapes, tuple(stored.meta["mean"]),
-                  tuple(stored.meta["std"]))  # fmt: skip
+    return Opened(found, tuple(problems), tuple(items.notes), shapes)
 
 
 def _labelled_files(listed: _Listed) -> Opened:

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from regard.data.kinds import Corpus, Images, Reviews, held_out
 from regard.data.own.corpora import StoredCorpus
+from regard.data.own.images import measured
 from regard.data.own.opening import Opened, look_at_shapes, open_source
 from regard.data.own.problems import BadData, DataProblem
 from regard.data.own.source import LARGEST, Source
@@ -85,11 +86,12 @@ def _parts(found: Images | Reviews) -> dict[str, int]:
 def _images(source: Source, opened: Opened, found: Images) -> Survey:
     assert opened.shapes is not None
     sizes = {f"{rows}x{cols}": count for (rows, cols), count in opened.shapes.sizes}
+    mean, std = measured(found.train.images)
     facts = {
         "channels": int(found.train.images.shape[1]),
         "size": list(found.train.images.shape[2:]),
-        "mean": list(opened.mean),
-        "std": list(opened.std),
+        "mean": list(mean),
+        "std": list(std),
     }
     classes = _counted((found.train.labels, found.test.labels), found.classes)
     return Survey(source.path, "images", _parts(found), classes, sizes, facts, (), (), ())
