@@ -18,6 +18,7 @@ from regard.cli.bench import bench
 from regard.cli.check import check
 from regard.cli.cost import cost
 from regard.cli.count import count
+from regard.cli.data import data
 from regard.cli.draw import draw
 from regard.cli.evaluate import evaluate
 from regard.cli.export import export
@@ -39,8 +40,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-for verb in (draw, count, cost, recipe, train, evaluate, predict, generate, look, runs, export, lesson, check,
-             studio, tour, bench):  # fmt: skip
+for verb in (draw, count, cost, data, recipe, train, evaluate, predict, generate, look, runs, export,
+             lesson, check, studio, tour, bench):  # fmt: skip
     app.command("eval" if verb is evaluate else None)(verb)
 
 # Some versions of Typer bring their own copy of click; of its errors they export this one, two levels below

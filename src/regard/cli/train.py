@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from regard.cli.options import AsJson, DataDir, Device, RecipeName, Trust, print_json
+from regard.cli.own_data import Data, LabelColumn, Size, SkipBad, TextColumn, asked_for, data_for
 
 if TYPE_CHECKING:
     from regard.train import Recipe
@@ -46,6 +47,11 @@ def train(  # noqa: PLR0913, PLR0917 - each is one option
     backbone: Annotated[
         str | None, typer.Option(metavar="FOLDER", help="The BERT to start from: a folder, or a hub name.")
     ] = None,
+    data: Data = None,
+    text: TextColumn = None,
+    label: LabelColumn = None,
+    size: Size = None,
+    skip_bad: SkipBad = False,
     data_dir: DataDir = None,
     device: Device = None,
     trust: Trust = False,
@@ -69,6 +75,9 @@ def train(  # noqa: PLR0913, PLR0917 - each is one option
         return
     changed = [*(settings or []), *([] if minutes is None else [f"minutes={minutes}"])]
     value = override(recipe_of(recipe, out if resume or resume_auto else None, origin, trust), changed)
+    if (source := asked_for(data, text, label, size, skip_bad)) is not None:
+        going_on = resume or resume_auto
+        value = data_for(value, source, changed, out, going_on=going_on, data_dir=data_dir)
     if start is not None:
         if origin is not None:
             raise ValueError("--start takes weights and --from a whole checkpoint: give one of them")

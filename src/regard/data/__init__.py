@@ -2,6 +2,8 @@
 
 from regard.data.augment import Augment
 from regard.data.kinds import Corpus, Images, Pictures, Reviews, Texts, split
+from regard.data.own.problems import BadData, DataProblem
+from regard.data.own.source import Source
 from regard.data.sets import NAMES, load
 from regard.data.tokenizers import (
     BytePairTokenizer,
@@ -11,5 +13,22 @@ from regard.data.tokenizers import (
     load_tokenizer,
 )
 
-__all__ = ["NAMES", "Augment", "BytePairTokenizer", "CharTokenizer", "Corpus", "Images", "Pictures",
-           "Reviews", "Texts", "Tokenizer", "WordTokenizer", "load", "load_tokenizer", "split"]  # fmt: skip
+__all__ = [
+    "NAMES",
+    "Augment",
+    "BadData",
+    "BytePairTokenizer",
+    "CharTokenizer",
+    "Corpus",
+    "DataProblem",
+    "Images",
+    "Pictures",
+    "Reviews",
+    "Source",
+    "Texts",
+    "Tokenizer",
+    "WordTokenizer",
+    "load",
+    "load_tokenizer",
+    "split",
+]  # fmt: skip

@@ -31,8 +31,8 @@ class Pictures:
     def __len__(self) -> int:
         return len(self.images)
 
-    def take(self, indices: Tensor) -> Pictures:
-        """The pictures at these indices, in their order."""
+    def take(self, indices: Tensor | slice) -> Pictures:
+        """The pictures at these indices, in their order; those of a slice share its memory."""
         return Pictures(self.images[indices], self.labels[indices])
 
     def to(self, device: torch.device | str) -> Pictures:
@@ -42,12 +42,18 @@ class Pictures:
 
 @dataclass(frozen=True, eq=False)
 class Images:
-    """A set of labelled pictures in two parts; `classes` names the labels."""
+    """A set of labelled pictures in two parts; `classes` names the labels.
+
+    `draws`, where there are some, ascend: float64 in [0, 1) for every training example, by which a share of
+    them is held out. `digest` then stands for the content, which may be too large to be read for that.
+    """
 
     name: str
     classes: tuple[str, ...]
     train: Pictures
     test: Pictures
+    draws: Tensor | None = None
+    digest: str = ""
 
 
 @dataclass(frozen=True)
@@ -86,8 +92,10 @@ class Texts:
     def __len__(self) -> int:
         return len(self.texts)
 
-    def take(self, indices: Tensor) -> Texts:
+    def take(self, indices: Tensor | slice) -> Texts:
         """The texts at these indices, in their order."""
+        if isinstance(indices, slice):
+            return Texts(self.texts[indices], self.labels[indices])
         return Texts(tuple(self.texts[i] for i in indices.tolist()), self.labels[indices])
 
 
@@ -96,6 +104,7 @@ class Reviews:
     """Labelled texts in two parts, and more without a label where the set has them.
 
     The `test` of SST-2 is its labelled `dev` part: the labels of its own test part were never published.
+    `draws` are as in `Images`.
     """
 
     name: str
@@ -103,6 +112,42 @@ class Reviews:
     train: Texts
     test: Texts
     unlabelled: tuple[str, ...] = ()
+    draws: Tensor | None = None
+
+
+def held_out(found: Images | Reviews, share: float) -> tuple[Tensor | slice, Tensor | slice]:
+    """Which training examples of a set train and which validate: by its own draws, or by a shuffle.
+
+    By draws, what is held out stays so when others are added; at least one is, and one is not.
+
+    >>> part = Texts(("a", "b", "c"), torch.tensor([0, 1, 0]))
+    >>> own = Reviews("x", ("no", "yes"), part, part, draws=torch.tensor([0.1, 0.5, 0.9]).double())
+    >>> held_out(own, 0.2)
+    (slice(1, None, None), slice(0, 1, None))
+    """
+    if found.draws is None:
+        return split(len(found.train), share, seed=0)
+    if not 0 <= share <= 1:
+        raise ValueError(f"share must be from 0 to 1, got {share=}")
+    draws = found.draws.contiguous()
+    held = int(torch.searchsorted(draws, torch.tensor(share, dtype=draws.dtype)))
+    if 0 < share < 1:
+        held = min(max(held, 1), len(draws) - 1)
+    return slice(held, None), slice(0, held)
+
+
+def first_of(indices: Tensor | slice, count: int | None) -> Tensor | slice:
+    """The first `count` of what `held_out` gives, or all.
+
+    >>> first_of(slice(3, 9), 2), first_of(torch.tensor([4, 7]), 1)
+    (slice(3, 5, None), tensor([4]))
+    """
+    if count is None:
+        return indices
+    if isinstance(indices, Tensor):
+        return indices[:count]
+    start = indices.start or 0
+    return slice(start, start + count if indices.stop is None else min(start + count, indices.stop))
 
 
 def split(count: int, share: float, seed: int) -> tuple[Tensor, Tensor]:

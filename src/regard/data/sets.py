@@ -11,7 +11,10 @@ from torch import Tensor
 from regard.data import formats
 from regard.data.fetch import Published, find
 from regard.data.files import Known, read_known, unzipped
+from regard.data.functions import FUNCTION, called
 from regard.data.kinds import Corpus, Images, Pictures, Reviews, Texts, split
+from regard.data.own.opening import load_own
+from regard.data.own.source import Source
 from regard.errors import did_you_mean, need
 from regard.importing import imported, reason
 from regard.plugins import DATA, plugins
@@ -96,22 +99,49 @@ VERDICTS = (20_000, 2_000)
 DIGITS_TEST_SHARE = 0.2
 
 
-def load(name: str, *, folder: str | Path | None = None) -> Images | Corpus | Reviews:
+Set = Images | Corpus | Reviews
+
+
+def load(  # noqa: PLR0911 - one case a kind of name
+    name: str | Path | Source | Set,
+    *,
+    folder: str | Path | None = None,
+    text: str | None = None,
+    label: str | None = None,
+    size: tuple[int, int] | None = None,
+    kind: str | None = None,
+    skip_bad: bool = False,
+) -> Set:
     """A data set by name, from `folder` or $REGARD_DATA, the user's cache, or its official address.
+
+    Or one's own: a folder of images, a file or folder of text, a table, whose options are those of `Source`;
+    or what a function `module:function` gives; or a set that is there already.
 
     >>> digits = load("digits")
     >>> digits.train.images.shape, len(digits.test), digits.classes[:3]
     (torch.Size([1438, 1, 8, 8]), 359, ('0', '1', '2'))
     """
-    if name in EMBEDDED:
+    if isinstance(name, Images | Corpus | Reviews):
+        return name
+    if isinstance(name, Source):
+        return load_own(name if folder is None else name.within(folder))
+    known, name = isinstance(name, str), str(name)
+    if known and name in EMBEDDED:
         return EMBEDDED[name]()
-    if name not in PUBLISHED and name in (others := plugins(DATA)):
+    if known and name in PUBLISHED:
+        source, reader = PUBLISHED[name]
+        return reader(source, find(source, folder))
+    if known and name in (others := plugins(DATA)):
         return brought(others[name])
-    if name not in PUBLISHED:
-        hint = did_you_mean(name, NAMES)
-        raise ValueError(f"name must be a data set, got {name=}{hint or ';'} there are {', '.join(NAMES)}")
-    source, reader = PUBLISHED[name]
-    return reader(source, find(source, folder))
+    if known and FUNCTION.fullmatch(name) and not Path(name).exists():
+        return called(name)
+    if Path(name).expanduser().exists() or not known or "/" in name or Path(name).suffix:
+        return load_own(Source(name, kind, text, label, size, skip_bad=skip_bad))
+    hint = did_you_mean(name, NAMES)
+    raise ValueError(
+        f"name must be a data set, got {name=}{hint or ';'} there are {', '.join(NAMES)}; "
+        f"and there is no file or folder of that name"
+    )
 
 
 def brought(found: EntryPoint) -> Images | Corpus | Reviews:
@@ -134,7 +164,7 @@ def _fashion(source: Published, folder: Path) -> Images:
         y = _unzipped_idx(folder, labels).long()
         formats.check_labels(y, len(FASHION_CLASSES), folder / labels.name)
         parts.append(Pictures(x.unsqueeze(1), y))
-    return Images(source.name, FASHION_CLASSES, *parts)
+    return Images(source.name, FASHION_CLASSES, parts[0], parts[1])
 
 
 def _unzipped_idx(folder: Path, known: Known) -> Tensor:

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, ClassVar
@@ -73,9 +74,15 @@ class Tokenizer(ABC):
     def save(self, folder: str | Path) -> Path:
         """Write `tokenizer.json` into a folder, all of it or nothing."""
         path = Path(folder) / FILE
-        state = {"tokenizer": self.kind, **self._state()}
-        write(path, json.dumps(state, indent=0).encode("ascii"))
+        write(path, self._written())
         return path
+
+    def digest(self) -> str:
+        """The SHA-256 of what `save` writes."""
+        return sha256(self._written()).hexdigest()
+
+    def _written(self) -> bytes:
+        return json.dumps({"tokenizer": self.kind, **self._state()}, indent=0).encode("ascii")
 
 
 class WordTokenizer(Tokenizer):

@@ -8,6 +8,7 @@
 torch.Size([1, 2, 3])
 """
 
+from regard.data.pictures import ImageRead, read_image
 from regard.paper.figures import save_figure
 from regard.paper.pages import Section, page
 from regard.paper.pixels import upsample
@@ -17,7 +18,6 @@ from regard.probe.hiding import HidingCheck, check_by_hiding
 from regard.probe.images import ImageLook, look_images, score_images
 from regard.probe.inputs import read_text
 from regard.probe.maps import AttentionMaps, head_attention, mean_attention, patch_map, relative, rollout, see
-from regard.probe.pictures import ImageRead, read_image
 from regard.probe.plot_images import completion_figure, heads_figure, images_figure
 from regard.probe.plot_measures import hiding_figure, position_figure
 from regard.probe.plot_texts import text_figure

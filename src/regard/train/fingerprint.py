@@ -36,6 +36,8 @@ def _bytes(part: object) -> Iterator[bytes | memoryview]:
         yield f"list {len(part)} ".encode()
         for one in part:
             yield from _bytes(one)
+    elif isinstance(digest := getattr(part, "digest", None), str) and digest:
+        yield f"digest {digest} ".encode()  # of what was prepared on the disk and not changed since
     elif is_dataclass(part) and not isinstance(part, type):
         for field in fields(part):
             value, default = getattr(part, field.name), field.default

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from torch import nn
 
+from regard.data.functions import functions_in
 from regard.files import SUMS, Sums, placed, read_sums, seal, sync, write_json
 from regard.models import save
 from regard.models.files import architecture
@@ -86,7 +87,7 @@ def read_recipe(folder: Path, own: Kinds | None = None, *, trust: bool = False) 
 def recipe_in(path: Path, own: Kinds | None = None, *, trust: bool = False) -> Recipe:
     """The recipe in a JSON file of a run, or in a copy of one."""
     data, there = _json(path), dict(own or {})
-    names = names_in(data) - there.keys()
+    names = (names_in(data) | functions_in(data)) - there.keys()
     there |= granted(names, path, roots=code_of(path.parent), trust=trust) if names else {}
     return from_data(data, there)
 

@@ -1,5 +1,6 @@
 """Recipes as JSON, and every class that one may hold; those that earlier versions wrote are read too."""
 
+from regard.data import Source
 from regard.data.augment import Augment
 from regard.models.files import MODELS, with_mixers
 from regard.models.files import PARTS as MODEL_PARTS
@@ -17,7 +18,7 @@ from regard.values import Json, Kinds
 from regard.values import from_data as value_from_data
 from regard.values import to_data as value_to_data
 
-OWN = (Recipe, Start, Execution, Checks, Augment, AdamW, Muon, Cosine, Linear, Trapezoid)
+OWN = (Recipe, Start, Execution, Checks, Augment, Source, AdamW, Muon, Cosine, Linear, Trapezoid)
 TASKS = (ClassifyImages, CompleteImages, ClassifyTexts, Language, MaskedText)
 PARTS = (CourseGPT, CourseViT, BytePairs, Characters, Words)
 KINDS: dict[str, object] = {

@@ -16,6 +16,7 @@ from regard.train.checkpoint import (
     set_aside,
     write_checkpoint,
 )
+from regard.train.data_notes import what_changed
 from regard.train.folder import CHECKPOINTS, best_from, best_into, read_recipe
 from regard.train.metrics import damaged_rows, read_rows, rows_until
 from regard.train.recipe import Recipe
@@ -114,7 +115,8 @@ def _take_up(run: Training, found: Checkpoint) -> None:
     if state.get("data") not in (None, run.task.fingerprint):
         name = run.task.describe()["data"]
         raise ValueError(
-            f"the data set {name} is not what this run was trained on until step {found.step:,}: put it "
+            f"the data set {name} is not what this run was trained on until step {found.step:,}"
+            f"{what_changed(run.folder, run.task)}: put it "
             f"back as it was, or begin a new run with it: regard train --from {run.folder} --out ANOTHER"
         )
     fresh = state.get("fresh", [])

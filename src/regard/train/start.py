@@ -8,6 +8,7 @@ from traceback import clear_frames
 
 import torch
 
+from regard.data.functions import functions_in
 from regard.files import check_all, made, remove, tidy, write_json
 from regard.train import saving
 from regard.train.beginning import STARTED, keep, opened
@@ -15,6 +16,7 @@ from regard.train.beginning import said as begun
 from regard.train.branch import branch, located
 from regard.train.changes import recipe_digest
 from regard.train.checkpoint import numbered, read
+from regard.train.data_notes import DATA, note_data
 from regard.train.devices import chosen_device
 from regard.train.distributed import Team, join, lost
 from regard.train.environment import ENVIRONMENT, add_start, environment
@@ -142,6 +144,7 @@ def _run(recipe: Recipe, where: Where, resume: bool | str, origin: str | Path | 
                 bar.say(begun(taken))
             if on:
                 saving.restore(run)
+            team.led(lambda: note_data(where.folder, run.task))
             if branched and run.over():
                 limit = ", ".join(f"{name}={one}" for name in LIMITS if (one := getattr(recipe, name)))
                 raise ValueError(f"nothing is left to train: {limit} is over after step {run.done:,}")
@@ -191,7 +194,7 @@ def _or_nothing(where: Where, branched: bool) -> Iterator[None]:
         more = (CHECKPOINTS, MODEL, BEFORE, SUMMARY)  # of a first stage that came further, or an older run
         if where.team.leads and not any((where.folder / name).exists() for name in more):
             remove(where.folder / STARTED)
-            for name in (RECIPE, ENVIRONMENT):
+            for name in (RECIPE, ENVIRONMENT, DATA):
                 (where.folder / name).unlink(missing_ok=True)
         raise
 
@@ -204,7 +207,7 @@ def _tidied(folder: Path) -> None:
 def _noted(recipe: Recipe, where: Where, over: bool = False, **more: object) -> list[str]:
     """Write this start into the run's history and then its recipe; give what the history has to say."""
     data = to_data(recipe)
-    own = own_in(recipe)
+    own = {*own_in(recipe), *functions_in(data)}
     for name in own:  # whoever trains with it runs it anyway
         vouch(name)
     code = {"code": roots_of(own)} if own else {}

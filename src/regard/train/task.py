@@ -12,7 +12,8 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from regard.attention.linear.reference import widest
-from regard.data import Tokenizer, split
+from regard.data import Images, Reviews, Tokenizer
+from regard.data.kinds import first_of, held_out
 from regard.train.beginning import Begin
 from regard.train.distributed import ALONE, Team
 from regard.train.order import Examples, Stream
@@ -43,13 +44,18 @@ class TaskSetting:
         return learned() if given is None else given
 
 
-def parted(count: int, validation: float, overfit: int | None) -> tuple[Tensor, Tensor]:
-    """Which of `count` examples train and which validate; with `overfit`, so many do both.
+def parted(
+    found: Images | Reviews, validation: float, overfit: int | None
+) -> tuple[Tensor | slice, Tensor | slice]:
+    """Which training examples train and which validate; with `overfit`, so many do both.
 
     The cut is the data's own and the same for every seed, so that scores can be compared.
     """
-    learn, held = split(count, validation, seed=0)
-    return (learn, held) if overfit is None else (learn[:overfit], learn[:overfit])
+    learn, held = held_out(found, validation)
+    if overfit is None:
+        return learn, held
+    few = first_of(learn, overfit)
+    return few, few
 
 
 class Task(Protocol):

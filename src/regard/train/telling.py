@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from regard.paper.quantities import duration, rate
+from regard.train.data_notes import told_parts
 from regard.train.devices import device_name
 
 if TYPE_CHECKING:  # the loop calls these functions, which read what it holds
@@ -15,10 +16,11 @@ def opening(run: Training) -> str:
     """What is trained, on what, and where."""
     where = "CPU" if run.device.type == "cpu" else device_name(run.device)
     team = "" if run.team.world == 1 else f", {run.team.world} processes"
+    parts = told_parts(run.task.describe())
     return (
         f"{run.recipe.name}: {run.parameters:,} parameters, {run.task.examples:,} examples, "
         f"batch {run.recipe.batch:,}, on {where}{team}, in {run.folder}"
-    )
+    ) + (f"\n{parts}" if parts else "")
 
 
 def parts(run: Training, loss: float) -> dict[str, str]:

@@ -7,13 +7,15 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from regard.data import Augment, Images, Pictures, Texts, load, split
+from regard.data import Augment, Images, Pictures, Texts, load
+from regard.data.kinds import first_of, held_out
 from regard.models import GridCompletion
 from regard.probe import ImageLook, complete_images, look_images, read_image, to_levels
 from regard.probe.report import EvaluationReport, judge
 from regard.train.folder import read_recipe
 from regard.train.runs.run import Classifier, Folder, Look, Prediction, Run
 from regard.train.tasks.building import call
+from regard.train.tasks.sources import source_in
 
 HELD = 10  # pictures that are shown where none is named
 
@@ -36,10 +38,9 @@ class PictureRun(Run):
         share = self.description.get("validation")
         if share is None:  # a run of before this was written down
             share = read_recipe(self.folder).task.validation
-        found = load(self.description["data"], folder=None if data_dir is None else Path(data_dir))
+        found = load(source_in(self.description), folder=data_dir)
         assert isinstance(found, Images)
-        _, held = split(len(found.train), share, seed=0)
-        return found.train.take(held[:count])
+        return found.train.take(first_of(held_out(found, share)[1], count))
 
     def shown(self, inputs: Sequence[str], labels: Sequence[str] | None, data_dir: Folder) -> Shown:
         """The files that were named, or else pictures that training held out."""

@@ -19,6 +19,7 @@ from regard.train.beginning import Begin
 from regard.train.folder import MODEL, RECIPE, TEST, check_recipe, read_recipe
 from regard.train.recipe import Recipe, Start
 from regard.train.task import TaskSetting, parted
+from regard.train.tasks.sources import source_in
 from regard.values import Json
 
 Folder = str | Path | None
@@ -242,11 +243,13 @@ class Classifier(Run):
         recipe = self.recipe
         if recipe is None and not test:
             raise ValueError(f"{self.name} has no recipe that tells its validation part; add --test")
-        found = load(str(self.description.get("data")), folder=None if data_dir is None else Path(data_dir))
+        found = load(source_in(self.description), folder=data_dir)
         assert isinstance(found, Images | Reviews)
         part = found.test
+        if test and not len(part):
+            raise ValueError(f"{found.name} has no test part")
         if recipe is not None and not test:
-            _, held = parted(len(found.train), recipe.task.validation, recipe.checks.overfit)
+            _, held = parted(found, recipe.task.validation, recipe.checks.overfit)
             part = found.train.take(held)
         out = self.judge(part, worst)
         if test and recipe is not None:

@@ -14,6 +14,7 @@ from regard.train.distributed import ALONE, Team
 from regard.train.fingerprint import fingerprint
 from regard.train.order import Examples
 from regard.train.task import BaseTask, Batch, Losses, TaskSetting, parted
+from regard.train.tasks.sources import Data, data_name, described
 from regard.values import Json
 
 SHADES = " .:-=+*#%@"
@@ -23,7 +24,7 @@ SHADES = " .:-=+*#%@"
 class CompleteImages:
     """Train a completion model on grey images, whose 256 shades become the model's `levels`."""
 
-    data: str
+    data: Data
     model: GridCompletionConfig
     validation: float = 0.1
 
@@ -43,12 +44,14 @@ class CompletionTask(BaseTask):
     def __init__(self, spec: CompleteImages, setting: TaskSetting) -> None:
         found = load(spec.data, folder=setting.data_dir)
         if not isinstance(found, Images) or found.train.images.shape[1] != 1:
-            raise ValueError(f"data must be a set of grey images, got data={spec.data!r}")
+            raise ValueError(f"data must be a set of grey images, got data={data_name(spec.data)!r}")
         self.spec, self.device = spec, setting.device
         levels = spec.model.levels
         whole = (found.train.images[:, 0].long() * levels // 256).to(torch.uint8)  # N rows cols
-        learn, held = parted(len(whole), spec.validation, setting.overfit)
+        learn, held = parted(found, spec.validation, setting.overfit)
         self.learn, self.held = whole[learn].to(self.device), whole[held].to(self.device)
+        self.parts = {"train": len(self.learn), "validation": len(self.held), "test": len(found.test)}
+        self.has_test = len(found.test) > 0
         self.kept_test = (found.test.images[:, 0].long() * levels // 256).to(torch.uint8)
         self.examples, self.fingerprint = len(self.learn), fingerprint(found)
         self.order = Examples(self.examples, seed=setting.seed, device=self.device)
@@ -75,6 +78,8 @@ class CompletionTask(BaseTask):
 
     def test(self, model: nn.Module) -> dict[str, float]:
         """Loss in nats per pixel on the test set."""
+        if not self.has_test:
+            raise ValueError(f"{data_name(self.spec.data)} has no test part")
         return self._score(model, self.kept_test.to(self.device))
 
     def _score(self, model: nn.Module, images: Tensor, team: Team = ALONE) -> dict[str, float]:
@@ -96,7 +101,7 @@ class CompletionTask(BaseTask):
         """What completing takes later."""
         return {
             "task": "completion",
-            "data": self.spec.data,
+            **described(self.spec.data, self.parts),
             "validation": self.spec.validation,
             "levels": self.spec.model.levels,
             "image": list(self.learn.shape[1:]),

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from regard.course import VisionTransformer
-from regard.data import Augment, Images, Pictures, load
+from regard.data import Augment, Images, Pictures, Source, load
 from regard.data.augment import Draws
 from regard.errors import check_shares
 from regard.importing import reason
@@ -22,6 +22,7 @@ from regard.train.order import Examples
 from regard.train.task import BaseTask, Batch, Losses, TaskSetting, parted
 from regard.train.tasks.building import build, call
 from regard.train.tasks.course import CourseViT
+from regard.train.tasks.sources import Data, data_name, described
 from regard.values import Json
 
 ImageConfig = ViTConfig | MLPConfig | ConvNetConfig | GridRNNConfig | CourseViT
@@ -32,7 +33,7 @@ ImageModel = ImageConfig | Factory
 class ClassifyImages:
     """Train a classifier on a set of images; `validation` of the training part is held out for choices."""
 
-    data: str
+    data: Data
     model: ImageModel
     augment: Augment
     smoothing: float = 0.0
@@ -54,17 +55,18 @@ class ImageTask(BaseTask):
     def __init__(self, spec: ClassifyImages, setting: TaskSetting) -> None:
         found = load(spec.data, folder=setting.data_dir)
         if not isinstance(found, Images):
-            raise ValueError(f"data must be a set of images, got data={spec.data!r}")
+            raise ValueError(f"data must be a set of images, got data={data_name(spec.data)!r}")
         check_fit(spec, found)
         self.spec, self.device, self.classes = spec, setting.device, found.classes
         self.augment, self.smoothing = spec.augment, spec.smoothing
-        learn, held = parted(len(found.train), spec.validation, setting.overfit)
+        learn, held = parted(found, spec.validation, setting.overfit)
         if setting.overfit is not None:
             normal = spec.augment  # and nothing at random
             self.augment = Augment(classes=normal.classes, mean=normal.mean, std=normal.std)
             self.smoothing = 0.0
         self.learn, self.held = (found.train.take(at).to(self.device) for at in (learn, held))
-        self.kept_test = found.test
+        self.kept_test, self.has_test = found.test, len(found.test) > 0
+        self.parts = {"train": len(self.learn), "validation": len(self.held), "test": len(found.test)}
         self.examples, self.fingerprint = len(self.learn), fingerprint(found)
         self.order = Examples(self.examples, seed=setting.seed, device=self.device)
 
@@ -120,7 +122,9 @@ class ImageTask(BaseTask):
         return self._score(model, self.held, team)
 
     def test(self, model: nn.Module) -> dict[str, float]:
-        """Accuracy and loss on the official test set."""
+        """Accuracy and loss on the official test set, or that of one's own data."""
+        if not self.has_test:
+            raise ValueError(f"{data_name(self.spec.data)} has no test part")
         return self._score(model, self.kept_test.to(self.device))
 
     def _score(self, model: nn.Module, part: Pictures, team: Team = ALONE) -> dict[str, float]:
@@ -151,7 +155,7 @@ class ImageTask(BaseTask):
         """What predicting takes later."""
         return {
             "task": "images",
-            "data": self.spec.data,
+            **described(self.spec.data, self.parts),
             "validation": self.spec.validation,
             "classes": list(self.classes),
             "image": list(self.learn.images.shape[1:]),
@@ -173,6 +177,7 @@ def check_fit(spec: ClassifyImages, found: Images) -> None:
     if wants != has:
         raise ValueError(
             f"model must fit {found.name}: channels, rows, cols, classes are {has}, the model's {wants}"
+            + (", made for these data as they were" if isinstance(spec.data, Source) else "")
         )
     if spec.augment.classes != len(found.classes):
         raise ValueError(

@@ -12,6 +12,7 @@ from torch.nn.functional import cross_entropy
 
 from regard.data import Corpus, load
 from regard.data.draws import generator
+from regard.data.own.corpora import StoredCorpus
 from regard.data.tokenizers import Tokenizer
 from regard.errors import check_choice, check_kind, check_shares
 from regard.models import GPT, GPTConfig
@@ -19,7 +20,10 @@ from regard.train.distributed import ALONE, Team
 from regard.train.fingerprint import fingerprint
 from regard.train.task import OWN_TASK, BaseTask, Batch, Losses, TaskSetting
 from regard.train.tasks.course import CourseGPT
+from regard.train.tasks.dialogues import dialogues_of
 from regard.train.tasks.rows import TokenTable
+from regard.train.tasks.sources import Data, data_name, described
+from regard.train.tasks.token_files import learned_from, token_files
 from regard.train.tasks.tokens import BytePairs, Characters, Tokens, Words
 from regard.train.tasks.windows import Windows, consecutive
 from regard.values import Json
@@ -42,7 +46,7 @@ class Language:
     A `CourseGPT` is trained with the textbook's own tokenizer, data set and loss.
     """
 
-    data: str
+    data: Data
     model: GPTConfig | CourseGPT
     tokens: Tokens = Characters()  # noqa: RUF009 - a frozen value
     cut: str = "windows"
@@ -79,25 +83,53 @@ class LanguageTask(BaseTask):
     """A corpus on the device, cut into examples."""
 
     better, unit, has_test = "min", "tokens", False
+    tokenizer: Tokenizer
 
     def __init__(self, spec: Language, setting: TaskSetting) -> None:
         corpus = load(spec.data, folder=setting.data_dir)
         if not isinstance(corpus, Corpus):
-            raise ValueError(f"data must be a corpus of text, got data={spec.data!r}")
+            raise ValueError(f"data must be a corpus of text, got data={data_name(spec.data)!r}")
         self.spec, self.device, self.overfit = spec, setting.device, setting.overfit
-        texts, held = _parted(corpus, spec)
-        self.tokenizer: Tokenizer = setting.tokenizer(lambda: self.learned(texts))
+        self.hide, self.rare = (0.0, 0.0) if self.overfit else (spec.hide, spec.rare)
+        self.per_example = spec.model.context
+        self.table: TokenTable | None = None
+        self.held: TokenTable | Tensor
+        if isinstance(corpus, StoredCorpus) and spec.cut == "windows":
+            self._map(corpus, setting)
+        else:
+            self._read(corpus, setting)
+        if not len(self.held):
+            raise ValueError(f"{corpus.name} is too short to hold {spec.validation:.0%} of it out")
+
+    def _map(self, corpus: StoredCorpus, setting: TaskSetting) -> None:
+        """A corpus on the disk, whose tokens stay there too unless they are for a GPU."""
+        spec, length = self.spec, self.per_example
+        self.tokenizer: Tokenizer = setting.tokenizer(
+            lambda: learned_from(corpus, spec.tokens, spec.validation)
+        )
         self.config = replace(spec.model, vocab=self.tokenizer.vocab)
-        self.per_example = length = spec.model.context
+        files = token_files(corpus, self.tokenizer, spec.validation)
+        self.unknown, self.held_characters = files.unknown, files.held_characters
+        self.once = (files.counts(self.tokenizer.vocab) == 1 if self.rare else torch.zeros(0)).to(self.device)
+        whole = files.train[: length * self.overfit + 1] if self.overfit else files.train
+        self.held = (whole if self.overfit else files.held).to(self.device)
+        self.windows = Windows(whole.to(self.device), length=length, seed=setting.seed)
+        self.order, self.examples = self.windows.stream, self.windows.count
+        self.parts = {"train": len(files.train), "validation": len(files.held)}
+        self.fingerprint = fingerprint(corpus, files.print)
+
+    def _read(self, corpus: Corpus, setting: TaskSetting) -> None:
+        """A corpus in memory."""
+        spec, length = self.spec, self.per_example
+        texts, held = _parted(corpus, spec)
+        self.tokenizer = setting.tokenizer(lambda: self.learned(texts))
+        self.config = replace(spec.model, vocab=self.tokenizer.vocab)
         self.held_characters = sum(map(len, held))
         ids, held_ids = self.tokenizer.encode_batch(texts), self.tokenizer.encode_batch(held)
         unknown = sum(token == self.tokenizer.unk for row in held_ids for token in row)
         self.unknown = unknown / max(1, sum(map(len, held_ids)))
-        self.hide, self.rare = (0.0, 0.0) if self.overfit else (spec.hide, spec.rare)
         counts = torch.bincount(torch.tensor([i for row in ids for i in row]), minlength=self.tokenizer.vocab)
         self.once = (counts == 1).to(self.device)
-        self.table: TokenTable | None = None
-        self.held: TokenTable | Tensor
         if spec.cut == "windows":
             whole = torch.tensor(ids[0][: length * self.overfit + 1] if self.overfit else ids[0])
             self.held = (whole if self.overfit else torch.tensor(held_ids[0])).to(self.device)
@@ -113,6 +145,7 @@ class LanguageTask(BaseTask):
             )
             self.order, self.examples = self.table.examples(setting.seed, fixed=self.fixed), len(rows)
             seen = self.table.tokens
+        self.parts = {"train": sum(map(len, ids)), "validation": sum(map(len, held_ids))}
         self.fingerprint = fingerprint(corpus, seen)
 
     def learned(self, texts: list[str]) -> Tokenizer:
@@ -190,7 +223,9 @@ class LanguageTask(BaseTask):
 
     def test(self, model: nn.Module) -> dict[str, float]:
         """Nothing: a corpus is cut into training and validation, and has no third part."""
-        raise ValueError(f"{self.spec.data} has no test part: it is cut into training and validation only")
+        raise ValueError(
+            f"{data_name(self.spec.data)} has no test part: it is cut into training and validation only"
+        )
 
     def _held_batches(self) -> Iterator[tuple[Tensor, Tensor]]:
         batch = 256 if self.fixed else 32
@@ -224,7 +259,7 @@ class LanguageTask(BaseTask):
         """What generating takes later."""
         return {
             "task": "language",
-            "data": self.spec.data,
+            **described(self.spec.data, self.parts),
             "cut": self.spec.cut,
             "prompt": self.spec.prompt,
             "unknown": self.unknown,
@@ -245,9 +280,7 @@ def _parted(corpus: Corpus, spec: Language) -> tuple[list[str], list[str]]:
     if spec.cut == "windows":
         at = int(len(corpus.text) * (1 - spec.validation))
         return [corpus.text[:at]], [corpus.text[at:]]
-    dialogues = corpus.dialogues()
-    at = int(len(dialogues) * (1 - spec.validation))
-    return dialogues[:at], dialogues[at:]
+    return dialogues_of(corpus, spec.validation)
 
 
 def pieces(texts: Sequence[Sequence[int]], length: int, start: int | None) -> list[list[int]]:

@@ -9,14 +9,17 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from regard.data import Corpus, Reviews, Tokenizer, load, split
+from regard.data import Corpus, Reviews, Tokenizer, load
 from regard.data.cleaning import without_markup
 from regard.data.draws import generator as drawn
+from regard.data.kinds import held_out
 from regard.errors import check_kind, check_shares
 from regard.models import Encoder, EncoderConfig
 from regard.train.distributed import ALONE, Team
 from regard.train.fingerprint import fingerprint
 from regard.train.task import OWN_TASK, BaseTask, Batch, Losses, TaskSetting
+from regard.train.tasks.dialogues import dialogues_of
+from regard.train.tasks.sources import Data, data_name, described
 from regard.train.tasks.tokens import BytePairs, Tokens
 from regard.train.tasks.windows import Windows, consecutive
 from regard.values import Json
@@ -32,7 +35,7 @@ class MaskedText:
     is the tokenizer's and one more: the mask. Without `unlabelled`, only texts with labels are read.
     """
 
-    data: str
+    data: Data
     model: EncoderConfig
     tokens: Tokens = BytePairs()  # noqa: RUF009 - a frozen value
     share: float = 0.2
@@ -79,17 +82,16 @@ class MaskedTask(BaseTask):
     def __init__(self, spec: MaskedText, setting: TaskSetting) -> None:
         found = load(spec.data, folder=setting.data_dir)
         if isinstance(found, Corpus):
-            texts = found.dialogues()
-            at = int(len(texts) * (1 - spec.validation))
-            learn, held = texts[:at], texts[at:]
+            learn, held = dialogues_of(found, spec.validation)
         elif isinstance(found, Reviews):
             # The same cut as for classes of texts: what that task validates on is never read here.
-            mine, others = split(len(found.train), spec.validation, seed=0)
+            mine, others = held_out(found, spec.validation)
             learn = [*found.train.take(mine).texts, *(found.unlabelled if spec.unlabelled else ())]
             held = list(found.train.take(others).texts)
         else:
-            raise ValueError(f"data must be texts, got data={spec.data!r}")
+            raise ValueError(f"data must be texts, got data={data_name(spec.data)!r}")
         self.spec, self.device, self.overfit = spec, setting.device, setting.overfit
+        self.parts = {"train": len(learn), "validation": len(held)}
         learn, held = ([without_markup(text) for text in part] for part in (learn, held))
         self.tokenizer: Tokenizer = setting.tokenizer(lambda: spec.tokens.train(learn))
         self.mask = self.tokenizer.vocab
@@ -182,4 +184,4 @@ class MaskedTask(BaseTask):
 
     def describe(self) -> Json:
         """What going on from here takes."""
-        return {"task": "masked", "data": self.spec.data, "mask": self.mask}
+        return {"task": "masked", **described(self.spec.data, self.parts), "mask": self.mask}

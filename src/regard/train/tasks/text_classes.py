@@ -16,6 +16,7 @@ from regard.train.distributed import ALONE, Team
 from regard.train.fingerprint import fingerprint
 from regard.train.task import OWN_TASK, BaseTask, Batch, Losses, TaskSetting, parted
 from regard.train.tasks.rows import TokenTable, readable, rows_of, segments_of
+from regard.train.tasks.sources import Data, data_name, described
 from regard.train.tasks.text_models import TextConfig, TextModel, fitted, made, started
 from regard.train.tasks.tokens import Tokens, Words
 from regard.values import Json
@@ -35,7 +36,7 @@ class ClassifyTexts:
     `mixer` from `model`; a BERTGRUConfig needs one.
     """
 
-    data: str
+    data: Data
     model: TextConfig
     tokens: Tokens = Words()  # noqa: RUF009 - a frozen value
     keep: str = "head"
@@ -62,9 +63,9 @@ class TextTask(BaseTask):
     def __init__(self, spec: ClassifyTexts, setting: TaskSetting) -> None:
         found = load(spec.data, folder=setting.data_dir)
         if not isinstance(found, Reviews):
-            raise ValueError(f"data must be a set of labelled texts, got data={spec.data!r}")
+            raise ValueError(f"data must be a set of labelled texts, got data={data_name(spec.data)!r}")
         self.spec, self.device, self.classes = spec, setting.device, found.classes
-        learn, held = parted(len(found.train), spec.validation, setting.overfit)
+        learn, held = parted(found, spec.validation, setting.overfit)
         self.smoothing, self.hide = spec.smoothing, spec.hide
         if setting.overfit is not None:
             self.smoothing = self.hide = 0.0
@@ -79,8 +80,12 @@ class TextTask(BaseTask):
         self.length = min(spec.model.context, self.config.context)
         self.learn, self.held = self._table(parts[0]), self._table(parts[1])
         self.learn_labels, self.held_labels = (part.labels.to(self.device) for part in parts)
-        self.kept_test = found.test
-        self.examples, self.fingerprint = len(learn), fingerprint(found, self.learn.tokens, self.held.tokens)
+        self.kept_test, self.has_test = found.test, len(found.test) > 0
+        self.parts = {"train": len(parts[0]), "validation": len(parts[1]), "test": len(found.test)}
+        self.examples, self.fingerprint = (
+            len(parts[0]),
+            fingerprint(found, self.learn.tokens, self.held.tokens),
+        )
         self.order = self.learn.examples(setting.seed, fixed=self.fixed)
 
     def _table(self, part: Texts) -> TokenTable:
@@ -115,6 +120,8 @@ class TextTask(BaseTask):
 
     def test(self, model: nn.Module) -> dict[str, float]:
         """Accuracy and loss on the test set."""
+        if not self.has_test:
+            raise ValueError(f"{data_name(self.spec.data)} has no test part")
         return self._score(
             model, self._table(readable(self.kept_test)), self.kept_test.labels.to(self.device)
         )
@@ -148,7 +155,7 @@ class TextTask(BaseTask):
         """What predicting takes later."""
         return {
             "task": "texts",
-            "data": self.spec.data,
+            **described(self.spec.data, self.parts),
             "classes": list(self.classes),
             "keep": self.spec.keep,
             "context": self.length,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +17,10 @@ if TYPE_CHECKING:
     from PIL.Image import Image as Picture
 
 KINDS = ("PNG", "JPEG", "WEBP")
+STILLS = (*KINDS, "MPO", "BMP", "GIF", "TIFF", "PPM")  # what a data set may be made of
+WORDS = "PNG, JPEG or WebP"
+GREYS = ("1", "L", "LA", "I", "F")
+ORIENTATION = 0x0112  # of EXIF: from 5 to 8 the picture lies on its side
 MOST_PIXELS = 64_000_000  # a larger picture is a mistake or an attack: it would take 256 MB and more
 
 
@@ -26,7 +32,9 @@ class ImageRead:
     notices: tuple[str, ...]
 
 
-def read_image(path: str | Path, size: tuple[int, int], channels: int = 3) -> ImageRead:
+def read_image(
+    path: str | Path, size: tuple[int, int], channels: int = 3, *, kinds: tuple[str, ...] = KINDS
+) -> ImageRead:
     """Read a PNG, JPEG or WebP file as a picture of `size` (rows, cols) with 1 or 3 channels.
 
     Another shape is cut to its middle, another size resized, other modes converted: each with a notice.
@@ -43,23 +51,31 @@ def read_image(path: str | Path, size: tuple[int, int], channels: int = 3) -> Im
         raise ValueError(f"channels must be 1 or 3, got {channels=}")
     path = Path(path)
     need("PIL", "images")
-    from PIL import Image, ImageOps, UnidentifiedImageError
+    from PIL import ImageOps
+
+    with opened(path, kinds) as image:
+        image.load()
+        frames = getattr(image, "n_frames", 1)
+        return _fit(ImageOps.exif_transpose(image), frames, size, channels, path.name)
+
+
+@contextmanager
+def opened(path: Path, kinds: tuple[str, ...] = KINDS) -> Iterator[Picture]:
+    """An image file of one of these kinds, its pixels not yet read; whatever is wrong is one ValueError."""
+    from PIL import Image, UnidentifiedImageError
 
     try:
         # Filters of warnings belong to all threads, so Pillow's are left as they are: raised or printed.
         with path.open("rb") as file, Image.open(file) as image:
-            if image.format not in KINDS:
-                raise ValueError(f"{path} must be PNG, JPEG or WebP, got {image.format}")
+            if image.format not in kinds:
+                raise ValueError(f"{path} must be {WORDS}, got {image.format}")
             if image.width * image.height > MOST_PIXELS:
                 raise ValueError(_too_large(path, f"{image.width}×{image.height}"))
-            image.load()
-            frames = getattr(image, "n_frames", 1)
-            turned = ImageOps.exif_transpose(image)
-            return _fit(turned, frames, size, channels, path.name)
+            yield image
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         raise ValueError(_too_large(path, "over 89 million pixels")) from error
     except UnidentifiedImageError as error:
-        raise ValueError(f"{path} is no image that can be read: use PNG, JPEG or WebP") from error
+        raise ValueError(f"{path} is no image that can be read: use {WORDS}") from error
     except OSError as error:
         if error.strerror is not None:
             raise ValueError(f"{path} cannot be read: {error.strerror}") from error
@@ -67,6 +83,26 @@ def read_image(path: str | Path, size: tuple[int, int], channels: int = 3) -> Im
     except (SyntaxError, Warning, EOFError, MemoryError, OverflowError) as error:
         # What Pillow's decoders let through on files that lie about themselves.
         raise ValueError(f"{path} is a damaged image: {error}") from error
+
+
+@dataclass(frozen=True)
+class Header:
+    """What an image file says of itself before its pixels are read."""
+
+    rows: int
+    cols: int
+    grey: bool
+
+
+def read_header(path: Path) -> Header:
+    """The size of a picture as it will be seen, and whether it has no colours; an animation is refused."""
+    need("PIL", "images")
+    with opened(path, STILLS) as image:
+        if getattr(image, "is_animated", False):
+            raise ValueError(f"{path} is animated, which picture of it is meant cannot be known")
+        turned = image.getexif().get(ORIENTATION, 1) in range(5, 9)
+        rows, cols = (image.width, image.height) if turned else (image.height, image.width)
+        return Header(rows, cols, image.mode in GREYS or image.mode.startswith("I;16"))
 
 
 def _fit(image: Picture, frames: int, size: tuple[int, int], channels: int, name: str) -> ImageRead:

@@ -1,0 +1,84 @@
+"""`regard data PATH`: what is there, how it would be read and cut, and what is wrong with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from regard.cli.options import AsJson, print_json
+from regard.cli.own_data import LabelColumn, Size, TextColumn, source_of
+
+if TYPE_CHECKING:
+    from regard.data.own.survey import Survey
+
+SHOWN = 20  # classes, sizes and problems in the terminal; --json has all
+
+Sheet = Annotated[
+    Path | None, typer.Option("--out", metavar="FILE", help="Write a picture of images of every class.")
+]
+Kind = Annotated[
+    str | None, typer.Option("--kind", metavar="KIND", help="Read it as images, corpus or reviews.")
+]
+
+
+def data(
+    path: Annotated[str, typer.Argument(metavar="PATH", help="A folder, a file of text, or a table.")],
+    text: TextColumn = None,
+    label: LabelColumn = None,
+    size: Size = None,
+    kind: Kind = None,
+    out: Sheet = None,
+    as_json: AsJson = False,
+) -> None:
+    """Tell what data of your own are: counts, sizes, classes, parts, samples, and problems by file and line.
+
+    Example: regard data photos/ --out sheet.png
+    """
+    from regard.data import Images
+    from regard.data.own.sheet import contact_sheet
+    from regard.data.own.survey import survey
+
+    told, found = survey(source_of(path, text, label, size, False, kind))
+    if out is not None:
+        if not isinstance(found, Images):
+            raise ValueError(f"--out is for images, {path} holds {told.kind}")
+        contact_sheet(found, out)
+    if as_json:
+        print_json(told.as_dict() | ({} if out is None else {"out": str(out)}))
+        return
+    show(told)
+    if out is not None:
+        print(f"Open {out}")
+
+
+def show(told: Survey) -> None:
+    """The survey in plain lines."""
+    print(f"{told.path}: {told.kind}")
+    if told.parts:
+        print(f"  {'parts':22}{listed(told.parts)}")
+    for title, counts in (("classes", told.classes), ("sizes", told.sizes)):
+        if counts:
+            print(f"  {title:22}{len(counts):,}: {listed(counts)}")
+    for name, value in told.facts.items():
+        print(f"  {name:22}{value:,}" if isinstance(value, int) else f"  {name:22}{value}")
+    for sample in told.samples:
+        print(f"  | {sample}")
+    for note in told.notes:
+        print(f"  note: {note}")
+    print(f"  {len(told.problems):,} problems" if told.problems else "  no problems")
+    for problem in told.problems[:SHOWN]:
+        print(f"    {problem}")
+    if len(told.problems) > SHOWN:
+        print(f"    and {len(told.problems) - SHOWN:,} more: --json lists them all")
+
+
+def listed(counts: dict[str, int]) -> str:
+    """Names and numbers, the first of them.
+
+    >>> listed({"cat": 1200, "dog": 7})
+    'cat 1,200, dog 7'
+    """
+    shown = [f"{name} {count:,}" for name, count in list(counts.items())[:SHOWN]]
+    return ", ".join([*shown, *(["…"] if len(counts) > SHOWN else [])])

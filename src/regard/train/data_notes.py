@@ -1,0 +1,47 @@
+"""What a run's folder says of data of one's own, and how they differ from what a run began with."""
+
+import json
+from pathlib import Path
+
+from regard.files import write_json
+from regard.train.task import Task
+from regard.values import Json
+
+DATA = "data.json"
+
+
+def note_data(folder: Path, task: Task) -> None:
+    """Write down the source, its parts and its fingerprint, where a task reads data of one's own."""
+    told = task.describe()
+    if "source" in told:
+        names = ("source", "parts", "classes")
+        kept = {name: told[name] for name in names if name in told}
+        write_json(folder / DATA, kept | {"fingerprint": task.fingerprint})
+
+
+def told_parts(told: Json) -> str:
+    """The parts of data of one's own in words, or nothing.
+
+    >>> told_parts({"data": "photos", "parts": {"train": 1200, "validation": 80}})
+    'photos: train 1,200, validation 80'
+    """
+    if "parts" not in told:
+        return ""
+    return f"{told['data']}: " + ", ".join(f"{name} {count:,}" for name, count in told["parts"].items())
+
+
+def what_changed(folder: Path, task: Task) -> str:
+    """How the data differ from those that the folder tells of, in words; nothing where that is not known."""
+    try:
+        old = json.loads((folder / DATA).read_bytes())
+        new = task.describe()
+        parts = [
+            f"{name} has {new['parts'].get(name, 0):,} where it had {count:,}"
+            for name, count in old["parts"].items()
+            if new["parts"].get(name, 0) != count
+        ]
+        gone = sorted(set(old.get("classes", ())) ^ set(new.get("classes", ())))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return ""
+    said = [*parts, *([f"classes differ in {', '.join(gone[:5])}"] if gone else [])]
+    return f" ({'; '.join(said or ['as many examples, with other content'])})"
