@@ -216,3 +216,22 @@ def test_the_users_word_serves_prices_and_starts_too(own_place, monkeypatch, cap
     assert "tensors taken; nothing is new" in capsys.readouterr().out
     assert main([*words, "--from", "run", "--out", "third"]) == 2
     assert "give one of them" in capsys.readouterr().err
+
+
+def test_the_function_of_a_data_set_is_code_too(own_place, monkeypatch):
+    """A run that names one imports it only where this user has run it."""
+    (own_place / "own_set.py").write_text(
+        "from regard.data import load\n\n\ndef digits():\n    print('run')\n    return load('digits')\n"
+    )
+    monkeypatch.syspath_prepend(str(own_place))
+    recipe = small.images()
+    run = own_place / "run"
+    train(replace(recipe, task=replace(recipe.task, data="own_set:digits")), run, device="cpu", quiet=True)
+    assert open_run(run).evaluate()
+    forget(monkeypatch, own_place)
+    with pytest.raises(
+        ValueError, match="would import and run code that you have not run before: own_set:digits"
+    ):
+        open_run(run).evaluate()
+    assert "own_set" not in sys.modules
+    assert open_run(run, trust=True).evaluate()
