@@ -143,7 +143,7 @@ def test_a_hook_left_out_never_gives_a_wrong_formula(one, other):
 
 def test_without_a_period_an_expression_has_no_formula():
     assert Silent(2).formula().subs("n", 9) == Silent(2).pairs(9)
-    with pytest.raises(ValueError, match=r"silent\(2\) does not give its period and horizon"):
+    with pytest.raises(ValueError, match=r"Silent\(2\) does not give its period and horizon"):
         (Silent(2) & Causal()).formula()
 
 

@@ -96,6 +96,13 @@ SHARED = {
     "lower": "whether all letters are made small",
 }
 OF_CLASS = {
+    "Source.path": "the file or folder, or module:function",
+    "Source.kind": "images, corpus or reviews; None: as it looks",
+    "Source.text": "the column of a table that holds the text",
+    "Source.label": "the column that holds the label",
+    "Source.size": "rows and columns that images are brought to",
+    "Source.channels": "1 for grey, 3 for colour",
+    "Source.skip_bad": "leave out what cannot be read",
     "Checks.keep": "how many checkpoints stay",
     "ClassifyTexts.keep": "what is read of a text longer than the context: head, tail or both",
     "ClassifyTexts.hide": "the share of tokens that training passes over, others each time",
