@@ -169,7 +169,7 @@ def test_known_names_and_functions(tmp_path, monkeypatch):
         "    part = Pictures(torch.zeros(20, 1, 4, 6, dtype=torch.uint8), torch.arange(20) % 2)\n"
         "    return Images('mine', ('a', 'b'), part, part)\n"
     )
-    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))  # the command looks in the current directory by itself
     found = load("mine:pictures")
     assert isinstance(found, Images)
     assert isinstance(found.train, Pictures)
