@@ -27,6 +27,20 @@ def test_kernels_in_the_interpreter() -> None:
     assert run.returncode == 0, run.stdout[-6000:] + run.stderr[-2000:]
 
 
+@pytest.mark.skipif(INTERPRETED, reason="the interpreter compiles nothing")
+def test_every_kernel_compiles_for_a_gpu() -> None:
+    command = [sys.executable, "-m", "tests.attention.kernels_compiled"]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    run = subprocess.run(
+        command, env=environment, cwd=CASES.parents[2], capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stderr[-4000:]
+    assert run.stdout.split() == [
+        "add_sheets", "backward_key", "backward_query", "forward", "segment_bounds", "segment_extents", "short_backward",
+        "short_forward",
+    ]  # fmt: skip
+
+
 @pytest.mark.skipif(INTERPRETED, reason="the interpreter lets the kernels run here")
 def test_the_kernels_need_a_gpu() -> None:
     with pytest.raises(ValueError, match="impl='triton' cannot: they run on CUDA, the query is on cpu"):
