@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -189,3 +190,22 @@ def test_recipes_say_what_they_need(tmp_path):
         quick("digits-vit", path)
     with pytest.raises(ValueError, match="holds images, where corpus is wanted"):
         quick("play-gpt", photos(tmp_path / "photos"))
+
+
+def test_scores_on_other_data_are_noticed_and_not_recorded(tmp_path):
+    source = photos(tmp_path / "photos")
+    run(quick("digits-vit", source), tmp_path / "run")
+    opened = open_run(tmp_path / "run")
+    opened.evaluate(test=True)
+    recorded = (tmp_path / "run" / "test.json").read_bytes()
+    some = sorted(Path(source).rglob("*.png"))
+    some[0].write_bytes(some[-1].read_bytes())
+    with pytest.warns(UserWarning, match="is not what this run was trained on .* not recorded"):
+        open_run(tmp_path / "run").evaluate(test=True)
+    assert (tmp_path / "run" / "test.json").read_bytes() == recorded
+
+
+def test_where_nothing_is_left_skipping_is_not_advised(tmp_path):
+    (tmp_path / "latin.txt").write_bytes("é".encode("latin-1"))
+    with pytest.raises(ValueError, match="without these nothing is left"):
+        load(tmp_path / "latin.txt", skip_bad=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -47,7 +49,11 @@ def evaluate(
     opened = open_run(run, device=chosen_device(device), trust=trust)
     found: EvaluationReport | None = None
     if report is None and opened.recipe is not None:
-        scores = opened.evaluate(test=test, data_dir=data_dir)
+        with warnings.catch_warnings(record=True) as noticed:
+            warnings.simplefilter("always", UserWarning)
+            scores = opened.evaluate(test=test, data_dir=data_dir)
+        for one in noticed:
+            print(f"note: {one.message}", file=sys.stderr)
     else:
         found = opened.report(test=test, data_dir=data_dir)
         scores = found.scores

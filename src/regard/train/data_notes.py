@@ -45,3 +45,15 @@ def what_changed(folder: Path, task: Task) -> str:
         return ""
     said = [*parts, *([f"classes differ in {', '.join(gone[:5])}"] if gone else [])]
     return f" ({'; '.join(said or ['as many examples, with other content'])})"
+
+
+def other_data(folder: Path, task: Task) -> str | None:
+    """What is to be said where a task's data are not those that the folder tells of, or None."""
+    try:
+        was = json.loads((folder / DATA).read_bytes())["fingerprint"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    if was == task.fingerprint:
+        return None
+    name = task.describe()["data"]
+    return f"the data set {name} is not what this run was trained on{what_changed(folder, task)}"

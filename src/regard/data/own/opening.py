@@ -44,7 +44,7 @@ def load_own(source: Source) -> Images | Corpus | Reviews:
     """The data at a source; a `BadData` that names files and lines where some cannot be used."""
     opened = open_source(source)
     if opened.problems and not source.skip_bad:
-        raise BadData(source.named, opened.problems)
+        raise BadData(source.named, opened.problems, skipped=source.skip_bad)
     return opened.found
 
 
@@ -76,7 +76,7 @@ def _listed(source: Source) -> _Listed:
     except OSError as error:  # a name that is too long, a folder that may not be entered, links in a circle
         raise ValueError(f"{source.path} cannot be read: {error.strerror}") from error
     if problems and not files:
-        raise BadData(source.named, problems)
+        raise BadData(source.named, problems, skipped=source.skip_bad)
     return _Listed(source, files, problems, kind_of(root, files, source.kind))
 
 
@@ -152,7 +152,7 @@ def _books(listed: _Listed) -> Opened:
     stored = prepared(key, lambda folder: store_books(folder, source.named, books))
     problems = [*listed.problems, *(DataProblem(*one) for one in stored.meta["bad"])]
     if not stored.meta["documents"]:
-        raise BadData(source.named, problems)
+        raise BadData(source.named, problems, skipped=source.skip_bad)
     others = len(listed.files) - len(files)
     notes = (f"{others:,} files of other kinds are passed over",) if others else ()
     return Opened(StoredCorpus(source.named, stored), tuple(problems), notes)
@@ -177,7 +177,9 @@ def _table(listed: _Listed) -> Opened:
         stored = prepared(key, lambda folder: store_rows(folder, source.named, rows, problems, total))
         bad = [DataProblem(*one) for one in stored.meta["bad"]]
         if not stored.meta["documents"]:
-            raise BadData(source.named, bad or [DataProblem(source.named, "holds no rows")])
+            raise BadData(
+                source.named, bad or [DataProblem(source.named, "holds no rows")], skipped=source.skip_bad
+            )
         return Opened(StoredCorpus(source.named, stored), tuple(bad))
     found = reviews_of(source, list(rows), problems)
     return Opened(found, tuple(problems))

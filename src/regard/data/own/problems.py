@@ -34,12 +34,14 @@ class DataProblem:
 class BadData(ValueError):  # noqa: N818 - it says what the data are
     """Data that cannot be used as they are; `problems` holds every file and line at fault."""
 
-    def __init__(self, name: str, problems: Iterable[DataProblem]) -> None:
+    def __init__(self, name: str, problems: Iterable[DataProblem], *, skipped: bool = False) -> None:
         self.problems = tuple(problems)
         more = len(self.problems) - SHOWN
         shown = "; ".join(map(str, self.problems[:SHOWN])) + (f"; and {more:,} more" if more > 0 else "")
         count = len(self.problems)
+        advice = "mend this, or leave it out with --skip-bad (skip_bad=True); regard data lists everything"
+        if skipped:
+            advice = "without these nothing is left; regard data lists everything"
         super().__init__(
-            f"{name} has {count:,} {'problem' if count == 1 else 'problems'}: {shown} — mend this, or leave "
-            f"it out with --skip-bad (skip_bad=True); regard data lists everything"
+            f"{name} has {count:,} {'problem' if count == 1 else 'problems'}: {shown} — {advice}"
         )

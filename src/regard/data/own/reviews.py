@@ -41,7 +41,9 @@ def reviews_of(source: Source, rows: Sequence[Row], problems: list[DataProblem])
     Equal texts have equal draws, so that none is both learned from and scored.
     """
     if not rows:
-        raise BadData(source.named, problems or [DataProblem(source.named, "holds no rows")])
+        raise BadData(
+            source.named, problems or [DataProblem(source.named, "holds no rows")], skipped=source.skip_bad
+        )
     check_classes(source, [row.label for row in rows], problems)
     classes = in_order({row.label for row in rows})
     number = {label: at for at, label in enumerate(classes)}

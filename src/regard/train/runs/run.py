@@ -1,5 +1,6 @@
 """A trained model in use: what a run, or one of the zoo, can be asked."""
 
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from regard.paper.quantities import number
 from regard.probe import Completion, ImageLook, TextLook
 from regard.probe.report import WORST, EvaluationReport
 from regard.train.beginning import Begin
+from regard.train.data_notes import other_data
 from regard.train.folder import MODEL, RECIPE, TEST, check_recipe, read_recipe
 from regard.train.recipe import Recipe, Start
 from regard.train.task import TaskSetting, parted
@@ -211,7 +213,10 @@ class Run:
         begin = Begin(self.name, tokenizer=self.tokenizer) if isinstance(recipe.before, Start) else None
         task = value.build(TaskSetting(self.device, recipe.seed, folder, recipe.checks.overfit, begin))
         scores = task.test(self.model) if test else task.validate(self.model)
-        if test:
+        if (change := other_data(self.folder, task)) is not None:
+            unkept = "; the score is not recorded" if test else ""
+            warnings.warn(f"{change}{unkept}", stacklevel=2)
+        elif test:
             write_json(self.folder / TEST, scores)
         return scores
 

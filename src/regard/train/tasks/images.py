@@ -177,7 +177,11 @@ def check_fit(spec: ClassifyImages, found: Images) -> None:
     if wants != has:
         raise ValueError(
             f"model must fit {found.name}: channels, rows, cols, classes are {has}, the model's {wants}"
-            + (", made for these data as they were" if isinstance(spec.data, Source) else "")
+            + (
+                "; regard train … --data fits it, or say so in the recipe"
+                if isinstance(spec.data, Source)
+                else ""
+            )
         )
     if spec.augment.classes != len(found.classes):
         raise ValueError(
