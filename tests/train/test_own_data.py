@@ -188,7 +188,7 @@ def test_recipes_say_what_they_need(tmp_path):
     path = table(tmp_path / "r.csv")
     with pytest.raises(ValueError, match="which column holds the texts"):
         quick("digits-vit", path)
-    with pytest.raises(ValueError, match="holds images, where corpus is wanted"):
+    with pytest.raises(ValueError, match="holds images, where text is wanted"):
         quick("play-gpt", photos(tmp_path / "photos"))
 
 

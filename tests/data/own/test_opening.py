@@ -380,7 +380,7 @@ def test_a_source_is_checked(how, message):
 
 
 def test_wrong_kinds_say_what_is_there(tmp_path):
-    with pytest.raises(ValueError, match="holds images, where reviews is wanted"):
+    with pytest.raises(ValueError, match="holds images, where texts with labels are wanted"):
         load(photos(tmp_path / "photos"), kind="reviews")
     (tmp_path / "book.txt").write_text("words")
     with pytest.raises(ValueError, match="holds text, where images are wanted"):
@@ -396,3 +396,9 @@ def test_texts_in_class_folders(tmp_path):
     assert found.classes == ("neg", "pos")
     assert len(found.train) + len(found.test) == 18
     assert isinstance(load(tmp_path / "r"), Corpus)
+
+
+def test_one_text_has_no_labels(tmp_path):
+    (tmp_path / "book.txt").write_text("It was the best of times.\n" * 20)
+    with pytest.raises(ValueError, match="is one text without labels: a table or a folder a class is wanted"):
+        load(Source(str(tmp_path / "book.txt"), kind="reviews"))

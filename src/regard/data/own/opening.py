@@ -54,6 +54,10 @@ def open_source(source: Source) -> Opened:
     if listed.how == "images":
         return _images(source, _folder_items(listed))
     if listed.how == "texts":
+        if source.kind == "reviews" and source.root.is_file():
+            raise ValueError(
+                f"{source.path} is one text without labels: a table or a folder a class is wanted"
+            )
         return _labelled_files(listed) if source.kind == "reviews" else _books(listed)
     return _table(listed)
 
@@ -111,7 +115,10 @@ def _table_items(listed: _Listed, rows: Iterator[Row]) -> Items:
 def _images(source: Source, items: Items) -> Opened:
     name = source.named
     if source.kind not in (None, "images"):
-        raise ValueError(f"{source.path} holds images, where {source.kind} is wanted: texts")
+        wanted = "texts with labels are" if source.kind == "reviews" else "text is"
+        raise ValueError(
+            f"{source.path} holds images, where {wanted} wanted; recipes of images: vit-…, mlp-…"
+        )
     if not items.found:
         if items.problems:
             raise BadData(name, items.problems)
