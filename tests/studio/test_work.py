@@ -21,7 +21,6 @@ from tests.studio.conftest import built
 # The first takes minutes, the second would.
 SLOW_CURVE = "randomblocks(16, 97, 7) | randomblocks(17, 101, 7) | randomblocks(18, 103, 7)"
 SLOW_PICTURE = "randomblocks(1, 1024, 7) | randomblocks(1, 1024, 8)"
-)
 
 
 @pytest.fixture(scope="module", autouse=True)
