@@ -72,7 +72,7 @@ class Prompt:
     notice: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Run:
     """A trained model and what using it takes: what its task says, and its tokenizer where it has one.
 
@@ -120,9 +120,12 @@ class Run:
         count = sum(weight.numel() for weight in self.model.parameters())
         return f"{self.name}: {type(self.model).__name__} for {self.kind}, {count:,} parameters"
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self}>"
+
     def _repr_html_(self) -> str:
         """What a notebook shows: what it is, what it was trained on, and its scores."""
-        rows = [("run", str(self.folder)), ("what", str(self).partition(": ")[2])]
+        rows = [("run", self.name), ("what", str(self).partition(": ")[2])]
         rows += [
             (name, str(self.description[name])) for name in ("data", "classes") if name in self.description
         ]
