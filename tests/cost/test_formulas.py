@@ -25,7 +25,7 @@ from regard.layers import (
     SwiGLU,
 )
 from regard.models import EncoderConfig, GPTConfig, GridRNNConfig, Untied, ViTConfig
-from regard.models.huggingface_shapes import DecoderShape
+from regard.models.huggingface.shapes import DecoderShape
 from regard.paper.formulas import written
 from regard.pattern import Causal, Dilated, Global, Prefix, SparseFixed, SparseStrided, Strided, Windowed
 

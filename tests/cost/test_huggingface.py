@@ -1,7 +1,7 @@
 import pytest
 
 from regard.cost import price
-from regard.models.huggingface_config import read_config
+from regard.models.huggingface.config import read_config
 from regard.models.presets import preset
 from regard.pattern import Causal, Strided
 

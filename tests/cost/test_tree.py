@@ -25,7 +25,7 @@ from regard.layers.shapes import (
     tree,
 )
 from regard.models import GPTConfig, GridRNNConfig, MLPConfig
-from regard.models.huggingface_shapes import DecoderShape
+from regard.models.huggingface.shapes import DecoderShape
 from regard.models.presets import PRESETS, preset
 from regard.pattern import Causal
 from tests.cost.agreeing import FORWARD, MATRIX, counts, tokens

@@ -14,8 +14,8 @@ from regard.errors import did_you_mean
 from regard.layers import Learned
 from regard.models import GridCompletionConfig
 from regard.models.files import MODELS, PARTS, build_config
-from regard.models.huggingface_config import read_config
-from regard.models.huggingface_shapes import DecoderShape
+from regard.models.huggingface.config import read_config
+from regard.models.huggingface.shapes import DecoderShape
 from regard.models.own import is_own, shown
 from regard.models.presets import PRESETS, preset
 from regard.train.folder import code_of

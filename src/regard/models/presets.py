@@ -18,7 +18,7 @@ from regard.models.encoder import EncoderConfig
 from regard.models.gpt import GPTConfig
 from regard.models.grid import GridRNNConfig
 from regard.models.gru import GRUConfig
-from regard.models.huggingface_shapes import BertShape, DecoderShape, ViTShape
+from regard.models.huggingface.shapes import BertShape, DecoderShape, ViTShape
 from regard.models.mlp import MLPConfig
 from regard.models.vit import ViTConfig
 from regard.pattern import Causal

@@ -13,7 +13,7 @@ from regard.cost.sweep import Sweep, curves_of, overtakings, sweep
 from regard.errors import need
 from regard.layers import Softmax
 from regard.models import GPTConfig
-from regard.models.huggingface_config import read_config
+from regard.models.huggingface.config import read_config
 from regard.models.presets import PRESETS, preset
 from regard.paper import plot
 from regard.paper.quantities import short
@@ -159,7 +159,7 @@ def python_line(name: str, tokens: object, batch: object, way: str) -> str:
     more = {WAYS[1]: ", training=True", WAYS[2]: ", decode=True"}.get(way, "")
     more += ", image=(28, 28)" if name in OF_ANY_IMAGE else ""
     if name == PASTED:
-        load = "import json; from regard.models.huggingface_config import read_config"
+        load = "import json; from regard.models.huggingface.config import read_config"
         what = "read_config(json.load(open('config.json')))[0]"
     elif name in PRESETS:
         load, what = "from regard.models.presets import preset", f"preset({name!r})"

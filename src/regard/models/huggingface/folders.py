@@ -12,16 +12,16 @@ import torch
 from torch import Tensor, nn
 
 from regard.files import write
-from regard.models import huggingface_bert, huggingface_gpt2, huggingface_vit
 from regard.models.encoder import Encoder
 from regard.models.files import read_tensors, write_tensors
 from regard.models.gpt import GPT
-from regard.models.huggingface_names import Config
+from regard.models.huggingface import bert, gpt2, vit
+from regard.models.huggingface.names import Config
 from regard.models.vit import ViT
 from regard.models.weights import place
 
-FAMILIES: dict[str, ModuleType] = {"gpt2": huggingface_gpt2, "bert": huggingface_bert, "vit": huggingface_vit}
-WRITERS: dict[type, ModuleType] = {GPT: huggingface_gpt2, Encoder: huggingface_bert, ViT: huggingface_vit}
+FAMILIES: dict[str, ModuleType] = {"gpt2": gpt2, "bert": bert, "vit": vit}
+WRITERS: dict[type, ModuleType] = {GPT: gpt2, Encoder: bert, ViT: vit}
 
 
 def from_huggingface(model_or_folder: object, drop: Sequence[str] = ()) -> GPT | Encoder | ViT:

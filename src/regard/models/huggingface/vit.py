@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from regard.layers import Gelu, LayerNorm, PreNorm, Softmax
-from regard.models.huggingface_names import (
+from regard.models.huggingface.names import (
     Config,
     WeightMatch,
     pairs,

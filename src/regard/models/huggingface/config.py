@@ -10,7 +10,7 @@ from regard.layers import Gelu, PostNorm, PreNorm
 from regard.layers.shapes import HasShapes
 from regard.models.encoder import EncoderConfig
 from regard.models.gpt import GPTConfig, Tied, Untied
-from regard.models.huggingface_shapes import BertShape, DecoderShape, ViTShape
+from regard.models.huggingface.shapes import BertShape, DecoderShape, ViTShape
 from regard.models.vit import ViTConfig
 from regard.pattern import Causal, Strided
 from regard.sharing.sizes import pair

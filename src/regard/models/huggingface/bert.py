@@ -9,7 +9,7 @@ from torch import Tensor
 
 from regard.layers import Gelu, LayerNorm, Learned, PostNorm, Softmax
 from regard.models.encoder import Encoder, EncoderConfig
-from regard.models.huggingface_names import (
+from regard.models.huggingface.names import (
     Config,
     WeightMatch,
     pairs,

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from regard.layers import Gelu, LayerNorm, Learned, PreNorm, Softmax
 from regard.models.gpt import GPT, GPTConfig, Tied, Untied
-from regard.models.huggingface_names import (
+from regard.models.huggingface.names import (
     Config,
     WeightMatch,
     pairs,
