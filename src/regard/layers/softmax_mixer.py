@@ -193,8 +193,8 @@ class SlotMemory:
         plain = place.allowed is None and place.bias is None
         # The heads of a group are further queries of its keys, where the mask does not tell them apart.
         q = q.reshape(B, G, q.shape[1] // G, -1) if plain else q[:, :, None]
-        # From step to step only the number of keys differs, for which nobody who may run it asks.
-        form = self.forms.get(plain)
+        # From step to step only the number of keys differs, for which nobody asks who runs plain scores.
+        form = self.forms.get(plain) if softcap is None else None
         problem = Problem(
             q,
             key,
