@@ -31,6 +31,7 @@ except ImportError:  # Windows
 VARIABLE = "REGARD_CACHE"
 META, NOTE = "meta.json", "progress.json"
 VERSION = 1  # of what is written; another one is prepared anew
+SETTLE = 1 << 26  # bytes of text between two notes of how far it is
 READ_WHOLE = 2**28  # bytes up to which checksums are compared whenever a set is opened
 
 

@@ -29,7 +29,7 @@ class Windows:
         draws = generator(self.seed, "windows", epoch)
         room = min(self.length, len(self.tokens) - 1 - self.count * self.length + 1)
         offset = int(torch.randint(room, (), generator=draws))
-        return offset + self.length * torch.randperm(self.count, generator=draws)
+        return torch.randperm(self.count, generator=draws).mul_(self.length).add_(offset)
 
     def rows(self, starts: Tensor, extra: int) -> Tensor:
         """The windows (B, length + extra) at these starts."""
@@ -46,9 +46,8 @@ def consecutive(tokens: Tensor, length: int, batch: int) -> Iterator[Tensor]:
     """
     whole = (len(tokens) - 1) // length
     if whole:
-        starts = torch.arange(whole, device=tokens.device)[:, None] * length
-        at = starts + torch.arange(length + 1, device=tokens.device)
-        for part in at.split(batch):
-            yield tokens[part].long()
+        starts, at = (torch.arange(count, device=tokens.device) for count in (whole, length + 1))
+        for part in starts.split(batch):
+            yield tokens[part[:, None] * length + at].long()
     if whole * length < len(tokens) - 1:
         yield tokens[None, whole * length :].long()
