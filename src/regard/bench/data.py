@@ -21,7 +21,6 @@ from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 from threading import Event, Thread
-from typing import ClassVar
 
 import torch
 
@@ -42,7 +41,7 @@ WORDS = 60  # of a row
 class SizeRow(BenchRow):
     """How long a set took to prepare, what memory it took, and how fast training on it was."""
 
-    columns: ClassVar = (
+    columns = (
         ("data", "<30"), ("recipe", "<20"), ("on disk", ">9"), ("prepared", ">9"), ("anonymous", ">10"),
         ("a second", ">10"), ("in memory", ">10"), ("ratio", ">6"),
     )  # fmt: skip
