@@ -212,7 +212,10 @@ def period(atom: Atom, mask: Tensor) -> None:
     if step < 1 or back < 0 or first < 0:
         raise MismatchError(f"period must be at least 1 and horizon at least 0, got {step}, {(back, first)}")
     count = min(
-        [max(len(mask), min(first + back + atom.ahead + 4 * step + 8, FARTHEST)), *([atom.total] if atom.total else [])]
+        [
+            max(len(mask), min(first + back + atom.ahead + 4 * step + 8, FARTHEST)),
+            *([atom.total] if atom.total else []),
+        ]
     )
     at = torch.arange(count)
     seen = atom.allows(at[:, None], at).expand(count, count)
