@@ -13,9 +13,10 @@ from torch import Tensor, nn
 
 from regard.errors import need
 from regard.files import check, write
-from regard.layers import Assembly, Mixer, Position
+from regard.layers import Assembly, LayerScale, Mixer, Position, Projections
 from regard.layers.feedforward import FeedForwardPart
 from regard.layers.norms import Norm
+from regard.layers.rotary import RotaryScaling
 from regard.models.bert_gru import BERTGRUConfig, BERTGRUSentiment
 from regard.models.completion import GridCompletion, GridCompletionConfig
 from regard.models.convnet import ConvNet, ConvNetConfig
@@ -25,6 +26,7 @@ from regard.models.grid import GridRNN, GridRNNConfig
 from regard.models.gru import GRUClassifier, GRUConfig
 from regard.models.mlp import MLP, MLPConfig
 from regard.models.own import MADE_BY, Own, build_own, is_own
+from regard.models.pooling import ViTPool
 from regard.models.vit import ViT, ViTConfig
 from regard.models.weights import place
 from regard.trust import Untrusted, granted
@@ -42,11 +44,17 @@ MODELS: dict[str, tuple[type, type[nn.Module]]] = {
     "BERTGRUSentiment": (BERTGRUConfig, BERTGRUSentiment),
 }
 # What a config may hold; an Encoder's is part of another model's.
+UNIONS = (Assembly, Norm, FeedForwardPart, Head, Mixer, Position, RotaryScaling, ViTPool)
 PARTS: dict[str, type] = {
     kind.__name__: kind
-    for union in (Assembly, Norm, FeedForwardPart, Head, Mixer, Position)
-    for kind in get_args(union)
-} | {"EncoderConfig": EncoderConfig}
+    for kind in (
+        *(one for union in UNIONS for one in get_args(union)),
+        EncoderConfig,
+        LayerScale,
+        Projections,
+    )
+    if kind is not str
+}
 
 LINEAR = {"pattern": "linear"}  # as a file of old says it
 

@@ -148,7 +148,7 @@ class LanguageTask(BaseTask):
             rows = pieces(ids, length, self.tokenizer.start)[: self.overfit]
             held_rows = rows if self.overfit else pieces(held_ids, length, self.tokenizer.start)
             self.table, self.held = (
-                TokenTable(one, width=length + 1, tokenizer=self.tokenizer, device=self.device)
+                TokenTable.of(one, width=length + 1, tokenizer=self.tokenizer, device=self.device)
                 for one in (rows, held_rows)
             )
             self.order, self.examples = self.table.examples(setting.seed, fixed=self.fixed), len(rows)

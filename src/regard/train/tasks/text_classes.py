@@ -17,7 +17,8 @@ from regard.train.distributed import ALONE, Team
 from regard.train.fingerprint import fingerprint
 from regard.train.task import OWN_MODEL, BaseTask, Batch, Losses, TaskSetting, parted
 from regard.train.tasks.building import context_of
-from regard.train.tasks.rows import TokenTable, readable, rows_of, segments_of
+from regard.train.tasks.row_files import table_of, tokenizer_of
+from regard.train.tasks.rows import TokenTable, segments_of
 from regard.train.tasks.sources import Data, data_name, described
 from regard.train.tasks.text_models import TextConfig, TextModel, fitted, made, started
 from regard.train.tasks.tokens import Tokens, Words
@@ -77,10 +78,10 @@ class TextTask(BaseTask):
         self.smoothing, self.hide = spec.smoothing, spec.hide
         if setting.overfit is not None:
             self.smoothing = self.hide = 0.0
-        parts = readable(found.train.take(learn)), readable(found.train.take(held))
+        parts = found.train.take(learn), found.train.take(held)
         self.begin: TextModel | None = None
         if spec.start is None:
-            self.tokenizer: Tokenizer = setting.tokenizer(lambda: spec.tokens.train(parts[0].texts))
+            self.tokenizer: Tokenizer = setting.tokenizer(lambda: tokenizer_of(parts[0].texts, spec.tokens))
         else:
             self.begin, self.tokenizer = started(spec.start)
         vocab, classes = self.tokenizer.vocab, len(found.classes)
@@ -92,13 +93,13 @@ class TextTask(BaseTask):
         self.parts = {"train": len(parts[0]), "validation": len(parts[1]), "test": len(found.test)}
         self.examples, self.fingerprint = (
             len(parts[0]),
-            fingerprint(found, self.learn.tokens, self.held.tokens),
+            fingerprint(found, self.learn.content, self.held.content),
         )
         self.order = self.learn.examples(setting.seed, fixed=self.fixed)
 
     def _table(self, part: Texts) -> TokenTable:
-        rows = rows_of(self.tokenizer, part.texts, self.length, self.spec.keep)
-        return TokenTable(rows, width=self.length, tokenizer=self.tokenizer, device=self.device)
+        width, keep = self.length, self.spec.keep
+        return table_of(part.texts, self.tokenizer, width=width, keep=keep, device=self.device)
 
     def model(self, generator: torch.Generator) -> nn.Module:
         """A new model, with the weights it starts from where there are some."""
@@ -130,9 +131,7 @@ class TextTask(BaseTask):
         """Accuracy and loss on the test set."""
         if not self.has_test:
             raise ValueError(f"{data_name(self.spec.data)} has no test part")
-        return self._score(
-            model, self._table(readable(self.kept_test)), self.kept_test.labels.to(self.device)
-        )
+        return self._score(model, self._table(self.kept_test), self.kept_test.labels.to(self.device))
 
     def _score(
         self, model: nn.Module, table: TokenTable, labels: Tensor, team: Team = ALONE
