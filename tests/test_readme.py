@@ -1,6 +1,7 @@
 """The front door: every Python block of the README runs, and its picture is what the project draws."""
 
 import re
+import sys
 from pathlib import Path
 
 from regard.pattern import parse
@@ -42,6 +43,7 @@ def test_commands_of_the_readme_run(tmp_path, monkeypatch, capsys):
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("REGARD_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delitem(sys.modules, "mine", raising=False)  # of another test in this process
     photos(tmp_path / "photos", ("cat", "dog"), count=30)
     (tmp_path / "book.txt").write_text("It was the best of times, it was the worst of times.\n" * 300)
     table(tmp_path / "reviews.csv", header="review,stars", count=60)

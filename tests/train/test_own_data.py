@@ -5,15 +5,19 @@ import shutil
 from pathlib import Path
 
 import pytest
+import torch
 
 from regard import recipes
 from regard.data import Images, Pictures, Source, load
 from regard.data.own.images import measured
+from regard.data.own.survey import survey
 from regard.models import GPTConfig
 from regard.train import Language, override, read_recipe, train
+from regard.train.data_notes import told_parts
 from regard.train.own_data import on_data, run_name
 from regard.train.recipe_data import from_data, to_data
 from regard.train.runs.opening import open_run
+from regard.train.task import TaskSetting
 from tests.data.own.making import photos, picture, table
 
 
@@ -209,3 +213,13 @@ def test_where_nothing_is_left_skipping_is_not_advised(tmp_path):
     (tmp_path / "latin.txt").write_bytes("é".encode("latin-1"))
     with pytest.raises(ValueError, match="without these nothing is left"):
         load(tmp_path / "latin.txt", skip_bad=True)
+
+
+def test_the_survey_holds_out_what_a_run_does_and_few_are_noted(tmp_path):
+    photos(tmp_path / "photos", count=30)
+    recipe = on_data(recipes.get("vit-cifar10-cpu"), Source(str(tmp_path / "photos")))
+    task = recipe.task.build(TaskSetting(torch.device("cpu"), 0, None))
+    assert task.parts == survey(Source(str(tmp_path / "photos")))[0].parts
+    assert "note: " in told_parts(task.describe())
+    by_hand = on_data(recipes.get("vit-cifar10-cpu"), Source(str(tmp_path / "photos")), ["validation=0.05"])
+    assert by_hand.task.validation == 0.05
