@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from regard.layers import Alibi, Attention, Rotary, Trace
+from regard.layers import Alibi, Attention, LayerNorm, Projections, RMSNorm, Rotary, Softmax, Trace
 from regard.pattern import Causal, Full, Strided
 
 
@@ -20,9 +20,13 @@ def plain(layer, x, pattern, segments=None):
         g = h // (H // G)
         mine = q[..., h * D : (h + 1) * D]
         key, value = (x[..., g * D : (g + 1) * D] for x in (k, v))
+        if layer.query_norm is not None:
+            mine, key = layer.query_norm(mine), layer.key_norm(key)
         if layer.rotary is not None:
             mine, key = layer.rotary.turn(mine), layer.rotary.turn(key)
-        scores = mine @ key.mT * D**-0.5
+        scores = mine @ key.mT * (D**-0.5 if layer.mixer.scale is None else layer.mixer.scale)
+        if layer.mixer.softcap is not None:
+            scores = layer.mixer.softcap * (scores / layer.mixer.softcap).tanh()
         if layer.bias is not None:
             t = torch.arange(N)
             scores = scores - layer.bias.slopes[h] * (t[:, None] - t[None, :]).abs()
@@ -50,6 +54,38 @@ def test_equals_plain_arithmetic_in_value_and_gradient(pattern, position, heads,
             torch.autograd.grad(out, inputs, tangent), torch.autograd.grad(want, inputs, tangent), strict=True
         ):
             torch.testing.assert_close(a, b)
+
+
+@pytest.mark.parametrize("mixer", [Softmax(), Softmax(scale=1.7), Softmax(softcap=0.8), Softmax(0.3, 0.2)])
+@pytest.mark.parametrize(
+    "projections",
+    [
+        Projections(qkv_bias=False),
+        Projections(qkv_bias=True, out_bias=False, head_norm=RMSNorm()),
+        Projections(qkv_bias=False, out_bias=False, head_norm=LayerNorm(eps=1e-2)),
+    ],
+)
+@pytest.mark.parametrize("position", [Rotary(fraction=0.5), Alibi()])
+def test_biases_norms_of_heads_scales_and_caps_equal_plain_arithmetic(mixer, projections, position):
+    torch.manual_seed(0)
+    parts = {"mixer": mixer, "projections": projections, "position": position}
+    layer = Attention(12, 4, kv_heads=2, head_width=4, pattern=Strided(back=3), **parts).double()
+    for weight in layer.parameters():
+        torch.nn.init.normal_(weight)
+    assert (layer.qkv.bias is not None, layer.out.bias is not None) == (
+        projections.qkv_bias,
+        projections.out_bias,
+    )
+    x = torch.randn(2, 9, 12, dtype=torch.float64, requires_grad=True)
+    out, want = layer(x), plain(layer, x, layer.pattern)
+    torch.testing.assert_close(out, want)
+    inputs, tangent = [x, *layer.parameters()], torch.randn_like(out)
+    found, right = (torch.autograd.grad(y, inputs, tangent) for y in (out, want))
+    torch.testing.assert_close(found, right)
+    # One by one through a cache, as all at once.
+    cache = layer.mixer.cache(layer.pattern, 9)
+    steps = [layer(x[:, i : i + 1], cache=cache) for i in range(9)]
+    torch.testing.assert_close(torch.cat(steps, dim=1), want)
 
 
 def test_trace_gives_the_weights_and_changes_nothing():

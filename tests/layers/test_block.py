@@ -7,8 +7,11 @@ from torch import nn
 from regard.layers import (
     Attention,
     CourseBlock,
+    GeGLU,
     Gelu,
     LayerNorm,
+    LayerScale,
+    Parallel,
     PatchProjection,
     PostNorm,
     PreNorm,
@@ -16,6 +19,7 @@ from regard.layers import (
     Stack,
     SwiGLU,
     TransformerBlock,
+    ZeroCentredRMSNorm,
     cycle,
     drop,
     initialise,
@@ -48,6 +52,52 @@ def test_the_three_assemblies(x, norm, feedforward):
     y = x + b.attention(x)
     torch.testing.assert_close(b(x), y + b.feedforward(b.feedforward_norm(y)))
     assert not any(name.startswith("attention_norm") for name, _ in b.named_parameters())
+
+
+@pytest.mark.parametrize("after", [None, LayerScale(initial=0.3), RMSNorm(), ZeroCentredRMSNorm()])
+@pytest.mark.parametrize("kind", [PreNorm, PostNorm, Parallel, CourseBlock])
+def test_what_a_branch_passes_before_it_is_added(x, kind, after):
+    b = TransformerBlock(Attention(12, heads=3), kind(after=after))
+    for name, weight in b.named_parameters():
+        if "after" in name or "norm" in name:
+            nn.init.normal_(weight)
+
+    def attention(y):
+        return b.attention_after(b.attention(y))
+
+    def feedforward(y):
+        return b.feedforward_after(b.feedforward(y))
+
+    if kind is Parallel:
+        want = x + attention(b.attention_norm(x)) + feedforward(b.feedforward_norm(x))
+    elif kind is PostNorm:
+        y = b.attention_norm(x + attention(x))
+        want = b.feedforward_norm(y + feedforward(y))
+    else:
+        y = x + attention(x if kind is CourseBlock else b.attention_norm(x))
+        want = y + feedforward(b.feedforward_norm(y))
+    torch.testing.assert_close(b(x), want)
+    assert any("after" in name for name, _ in b.named_parameters()) == (after is not None)
+
+
+def test_a_scale_and_a_norm_around_one(x):
+    scale = LayerScale(initial=0.25).build(12)
+    torch.testing.assert_close(scale(x), x * 0.25)
+    norm = ZeroCentredRMSNorm(eps=1e-3).build(12)
+    nn.init.normal_(norm.weight)
+    want = x / (x.square().mean(-1, keepdim=True) + 1e-3).sqrt() * (1 + norm.weight)
+    torch.testing.assert_close(norm(x), want)
+    assert norm(x.bfloat16()).dtype == torch.bfloat16
+
+
+@pytest.mark.parametrize("tanh", [False, True])
+@pytest.mark.parametrize("bias", [False, True])
+def test_gelu_as_a_gate(x, tanh, bias):
+    f = GeGLU(hidden=5, tanh=tanh, bias=bias).build(12)
+    gate, up = f.gate_up(x).split(5, dim=-1)
+    bent = nn.functional.gelu(gate, approximate="tanh" if tanh else "none")
+    torch.testing.assert_close(f(x), f.down(bent * up))
+    assert all((layer.bias is not None) == bias for layer in (f.gate_up, f.down))
 
 
 def test_feedforwards(x):
