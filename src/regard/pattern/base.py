@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import reduce
 from typing import TYPE_CHECKING, ClassVar, TypeVar
@@ -14,7 +14,7 @@ from regard.errors import check_int
 from regard.importing import finds
 
 # These serve the methods below, and import this file back for its types alone: a pattern is their argument.
-from regard.pattern import counting, figure, formulas, looking, picture, svg, tiling
+from regard.pattern import counting, dealing, exchange, figure, formulas, looking, picture, svg, tiling
 from regard.pattern.spans import CacheBound, Positions, Span, bound_of_all, bound_of_any
 
 if TYPE_CHECKING:
@@ -112,6 +112,18 @@ class Pattern:
         if n + m > MOST_TILED:
             raise ValueError(f"tiles are listed for at most {MOST_TILED:,} positions, got {n=}, {m=}")
         return tiling.tiles(self, n, m, size)
+
+    def exchange(
+        self, n: int, ranks: int, deal: str | Sequence[int] | dealing.Deal = "auto"
+    ) -> exchange.Exchange:
+        """Which keys must go where if n positions lie on so many ranks, dealt out as `deal` says.
+
+        >>> from regard.pattern import Strided
+        >>> plan = Strided(back=256).exchange(n=1 << 20, ranks=8)
+        >>> plan.keys, plan.share_of_ring < 0.001
+        (1792, True)
+        """
+        return exchange.exchange(self, self.resolve(n)[0], ranks, deal)
 
     def draw(self, n: int, m: int | None = None) -> str:
         """A text grid, one line per query: '#' seen, '.' not."""
