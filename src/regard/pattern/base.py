@@ -75,7 +75,7 @@ class Pattern:
         """(n, m) with m filled in, or a ValueError when this pattern does not fit n queries and m keys."""
         n = check_int("n", n, 0)
         m = n if m is None else check_int("m", m, 0)
-        if n > m and not self.any_shape:
+        if n > m and not self.any_shape and not all(atom.fixed for atom in self.atoms()):
             raise ValueError(f"queries are the last n of m positions, so n ≤ m is needed, got {n=}, {m=}")
         for atom in self.atoms():
             atom.check(n, m)
@@ -186,6 +186,7 @@ class Atom(Pattern):
     # Promises: what they say holds for all positions. Left out, nothing is promised.
     distance: ClassVar[bool] = False  # q − k alone decides, and allows(q − k, 0) says it, negative ones too
     sees_itself: ClassVar[bool | None] = None  # every query sees its own key; None: find out
+    fixed: ClassVar[bool] = False  # it is for so many queries and keys alone, as `check` says
     monotone: ClassVar[bool] = False  # down the rows each of the `spans` moves one way, without a gap
     repeats: ClassVar[bool] = False  # period and horizon say all: see the proof in `repeating`
 
