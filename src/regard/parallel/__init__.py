@@ -1,0 +1,8 @@
+"""Sequences over many ranks: attention across a device mesh, by the exchange that the pattern plans."""
+
+from regard.parallel.attend import attend_sharded
+from regard.parallel.ranks import MeshRanks, Ranks
+from regard.parallel.sequence import gather_sequence, shard_sequence
+from regard.parallel.simulated import SimulatedRanks
+
+__all__ = ["MeshRanks", "Ranks", "SimulatedRanks", "attend_sharded", "gather_sequence", "shard_sequence"]
