@@ -13,7 +13,7 @@ from torch import Tensor
 from regard.attention import DistanceBias
 from regard.attention.engine import run
 from regard.attention.inputs import autocasted
-from regard.attention.problem import Attended, WholePositions, Problem, Segments
+from regard.attention.problem import Attended, Problem, Segments, WholePositions
 from regard.parallel.merge import merged
 from regard.parallel.ranks import Ranks, Wait
 from regard.parallel.transfer import Transfer, assembled, exchanged, received, sent
