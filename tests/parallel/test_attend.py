@@ -137,7 +137,6 @@ def test_shared_tensors_get_their_part_of_the_gradient():
         options = {"scale": leaves["scale"], "bias": DistanceBias(leaves["slopes"])}
         if not ranked:
             return attend(*tensors, Causal(), sinks=leaves["sinks"], **options).square().sum()
-        from regard.attention.engine import with_sinks
 
         found, _ = run(
             plan, [[x[:, :, held.positions()] for x in tensors] for held in plan.held], lse=True, **options
