@@ -17,6 +17,7 @@ from regard.layers.feedforward import FeedForwardPart, Gelu
 from regard.layers.norms import LayerNorm, Norm
 from regard.layers.shapes import NormShape, Shape, TreeShape, added, tree
 from regard.layers.tracing import Trace
+from regard.parallel import Shard
 
 Branch = Callable[[Tensor], Tensor]
 
@@ -101,6 +102,7 @@ class TransformerBlock(nn.Module):
         segments: Tensor | None = None,
         cache: LayerPast | None = None,
         trace: Trace | None = None,
+        shard: Shard | None = None,
         generator: torch.Generator | None = None,
     ) -> Tensor:
         """Map tokens (B,N,C) to (B,N,C). Branches are dropped out in training, never with a cache."""
@@ -108,7 +110,8 @@ class TransformerBlock(nn.Module):
         inside = None if trace is None else trace.inside("attention")
 
         def attention(x: Tensor) -> Tensor:
-            return drop(self.attention(x, segments=segments, cache=cache, trace=inside), share, generator)
+            found = self.attention(x, segments=segments, cache=cache, trace=inside, shard=shard)
+            return drop(found, share, generator)
 
         x = self.assembly.join(x, attention, self.attention_norm)
         x = self._feed(x, share, generator)

@@ -96,12 +96,13 @@ class Rotary(_InAttention):
 
     base: float = 10_000.0
 
-    def turn(self, x: Tensor, start: int = 0) -> Tensor:
-        """Turn (…, N, D), whose first row stands at position `start`."""
+    def turn(self, x: Tensor, start: int | Tensor = 0) -> Tensor:
+        """Turn (…, N, D), whose first row stands at position `start`, or each where (N,) says."""
         N, D = x.shape[-2:]
         if D % 2:
             raise ValueError(f"Rotary turns pairs, so the head width must be even, got {D}")
-        angles = angles_at(torch.arange(start, start + N, device=x.device), D, self.base)  # N D/2
+        at = start if isinstance(start, Tensor) else torch.arange(start, start + N, device=x.device)
+        angles = angles_at(at.to(x.device), D, self.base)  # N D/2
         return turned(x, angles.cos().to(x.dtype), angles.sin().to(x.dtype))
 
 

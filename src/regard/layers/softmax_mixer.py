@@ -18,6 +18,7 @@ from regard.layers.position import Alibi, Position
 from regard.layers.shapes import Shape
 from regard.layers.slots import Layout, layout_of
 from regard.layers.tracing import Trace
+from regard.parallel import Shard
 from regard.pattern import Full, Pattern
 
 ENDLESS = 1 << 62  # positions, more than anyone counts to
@@ -78,6 +79,20 @@ class Softmax:
             assert weights is not None
             trace.record("weights", weights)
         return run(problem).out
+
+    def mix_shard(
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        pattern: Pattern,
+        shard: Shard,
+        *,
+        bias: DistanceBias | None,
+        segments: Tensor | None,
+    ) -> Tensor:
+        """What the queries (B,H,N,D) of one rank gather from the tokens of all ranks."""
+        return shard.attend(q, k, v, pattern, bias=bias, segments=segments)
 
     def choose(self, form: Form) -> Choice:
         """What runs a problem of this form, and why."""

@@ -12,13 +12,14 @@ from torch import Tensor, nn
 from regard.attention import Choice
 from regard.layers import Assembly, Cache, Learned, Mixer, Position, PreNorm, Softmax, Trace
 from regard.layers.letters import check_size
-from regard.layers.position import position_shape
+from regard.layers.position import encode_at, position_shape
 from regard.layers.shapes import EmbeddingShape, LinearShape, LossShape, ModelShape, MovedShape, tree
 from regard.layers.stack import causal
 from regard.models.decode_loop import IMPLS, Prompts, check_prompts, choose, no_graph, run
 from regard.models.decode_store import Request
 from regard.models.sampling import Sampling, SamplingOptions
 from regard.models.trunk import Trunk, WithTrunk, WithVocab, check_part, check_tokens
+from regard.parallel import Shard
 from regard.pattern import Causal, Pattern
 
 
@@ -118,16 +119,20 @@ class GPT(Trunk):
         segments: Tensor | None = None,
         cache: Cache | None = None,
         trace: Trace | None = None,
+        shard: Shard | None = None,
         generator: torch.Generator | None = None,
     ) -> Tensor:
         """Map tokens (B,N) to what the head reads (B,N,C)."""
         check_tokens("tokens", tokens)
         if segments is not None:
             check_tokens("segments", segments, tokens.shape)
+        if shard is not None:
+            shard.check(tokens.shape[1])
         x = self.embed(tokens)
         if self.position is not None:
-            x = self.position(x, 0 if cache is None else cache.length)
-        x = self.run(x, segments=segments, cache=cache, trace=trace, generator=generator)
+            start = 0 if cache is None else cache.length
+            x = self.position(x, start) if shard is None else self._placed(x, shard)
+        x = self.run(x, segments=segments, cache=cache, trace=trace, shard=shard, generator=generator)
         return self.output_norm(x)
 
     def forward(
@@ -137,11 +142,24 @@ class GPT(Trunk):
         segments: Tensor | None = None,
         cache: Cache | None = None,
         trace: Trace | None = None,
+        shard: Shard | None = None,
         generator: torch.Generator | None = None,
     ) -> Tensor:
-        """Map tokens (B,N) to logits (B,N,vocab); with a cache, these are the new tokens."""
-        x = self.features(tokens, segments=segments, cache=cache, trace=trace, generator=generator)
+        """Map tokens (B,N) to logits (B,N,vocab).
+
+        With a cache, these are the new tokens; with a shard, those of this rank, of a sequence on several.
+        """
+        x = self.features(
+            tokens, segments=segments, cache=cache, trace=trace, shard=shard, generator=generator
+        )
         return self.logits(x)
+
+    def _placed(self, x: Tensor, shard: Shard) -> Tensor:
+        """Add the positions of a rank's tokens."""
+        if isinstance(self.config.position, Learned) and shard.n > self.config.context:
+            raise ValueError(f"the position table has {self.config.context} rows, got n={shard.n} positions")
+        assert self.position is not None
+        return x + encode_at(self.position, shard.positions.to(x.device), x.shape[2]).to(x.dtype)
 
     def logits(self, x: Tensor) -> Tensor:
         """Map features (…,C) to logits (…,vocab)."""

@@ -3,6 +3,15 @@
 from regard.parallel.attend import attend_sharded
 from regard.parallel.ranks import MeshRanks, Ranks
 from regard.parallel.sequence import gather_sequence, shard_sequence
+from regard.parallel.shard import Shard
 from regard.parallel.simulated import SimulatedRanks
 
-__all__ = ["MeshRanks", "Ranks", "SimulatedRanks", "attend_sharded", "gather_sequence", "shard_sequence"]
+__all__ = [
+    "MeshRanks",
+    "Ranks",
+    "Shard",
+    "SimulatedRanks",
+    "attend_sharded",
+    "gather_sequence",
+    "shard_sequence",
+]

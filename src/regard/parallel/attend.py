@@ -25,7 +25,6 @@ from regard.pattern.dealing import dealt
 Dealing = str | Sequence[int] | Deal
 
 
-@torch.compiler.disable
 def attend_sharded(  # noqa: PLR0913 - what `attend` takes, and where the sequence lies
     query: Tensor,
     key: Tensor,

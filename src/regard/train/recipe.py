@@ -47,6 +47,16 @@ class Execution:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Parallel:
+    """How several processes share the work: `context` of them share each sequence, the rest the batch."""
+
+    context: int = 1
+
+    def __post_init__(self) -> None:
+        check_int("parallel.context", self.context, 1)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Checks:
     """What is looked at and kept on the way: steps between validations, checkpoints and readings of losses.
 
@@ -87,6 +97,7 @@ KINDS_OF_PARTS: dict[str, tuple[type, ...]] = {
     "schedule": get_args(Schedule),
     "execution": (Execution,),
     "checks": (Checks,),
+    "parallel": (Parallel,),
 }
 # Where a field is that is changed by its own name: `--set keep=3`.
 PART_OF = {field.name: "execution" for field in fields(Execution)} | {
@@ -112,6 +123,7 @@ class Recipe:
     schedule: Schedule = Cosine()  # noqa: RUF009 - a frozen value
     execution: Execution = Execution()
     checks: Checks = Checks()
+    parallel: Parallel = Parallel()
     seed: int = 0
     before: Recipe | Start | None = None
 
