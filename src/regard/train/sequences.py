@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.distributed.device_mesh import init_device_mesh
 
 from regard.layers import Softmax
@@ -24,6 +24,18 @@ class Sequences:
         if n not in self._kept:
             self._kept[n] = Shard(self.ranks, n, self.patterns)
         return self._kept[n]
+
+
+class PartReader(nn.Module):
+    """A model that reads this process's part of the sequences that others read with it."""
+
+    def __init__(self, model: nn.Module, shard: Shard) -> None:
+        super().__init__()
+        self.model, self.shard = model, shard
+
+    def forward(self, tokens: Tensor, generator: torch.Generator | None = None) -> Tensor:
+        """Map the tokens (B,N) of this process to their logits."""
+        return self.model(tokens, shard=self.shard, generator=generator)
 
 
 def check_model(model: nn.Module, context: int) -> None:

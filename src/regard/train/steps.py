@@ -5,7 +5,6 @@ then replayed: the host copies a batch's numbers into fixed places and launches 
 """
 
 from contextlib import AbstractContextManager, nullcontext
-from functools import partial
 from typing import cast
 
 import torch
@@ -16,7 +15,7 @@ from regard.train.distributed import Team, local
 from regard.train.ema import Averages
 from regard.train.optimizers import Optimizer
 from regard.train.recipe import Recipe
-from regard.train.sequences import Sequences
+from regard.train.sequences import PartReader, Sequences
 from regard.train.switches import chosen_compile, uses_bfloat16
 from regard.train.task import Batch, Losses, Task
 
@@ -35,7 +34,7 @@ class Objective(nn.Module):
         if self.sequences is None:
             return self.task.loss(self.model, inputs, generator)
         own, shard = self.task.cut(inputs, self.sequences)
-        return self.task.loss(partial(self.model, shard=shard), own, generator)
+        return self.task.loss(PartReader(self.model, shard), own, generator)
 
 
 class Step:
