@@ -17,6 +17,16 @@ LIMITS = ("steps", "epochs", "minutes")
 
 
 @dataclass(frozen=True, kw_only=True)
+class Parallel:
+    """How several processes share the work: `context` of them share each sequence, the rest the batch."""
+
+    context: int = 1
+
+    def __post_init__(self) -> None:
+        check_int("parallel.context", self.context, 1)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Execution:
     """How a step is carried out: in `accumulate` parts, on what numbers, compiled how, over processes how.
 
@@ -31,8 +41,11 @@ class Execution:
     tf32: bool = False
     deterministic: bool = False
     sharding: str = "replicate"
+    parallel: Parallel = Parallel()
 
     def __post_init__(self) -> None:
+        if not isinstance(self.parallel, Parallel):
+            raise ValueError(f"parallel must be of Parallel, got {self.parallel!r}")
         check_int("accumulate", self.accumulate, 1)
         if self.clip is not None:
             check_rates(clip=self.clip)
@@ -44,16 +57,6 @@ class Execution:
         for name in ("tf32", "deterministic"):
             if not isinstance(getattr(self, name), bool):
                 raise ValueError(f"{name} must be true or false, got {getattr(self, name)!r}")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Parallel:
-    """How several processes share the work: `context` of them share each sequence, the rest the batch."""
-
-    context: int = 1
-
-    def __post_init__(self) -> None:
-        check_int("parallel.context", self.context, 1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +100,6 @@ KINDS_OF_PARTS: dict[str, tuple[type, ...]] = {
     "schedule": get_args(Schedule),
     "execution": (Execution,),
     "checks": (Checks,),
-    "parallel": (Parallel,),
 }
 # Where a field is that is changed by its own name: `--set keep=3`.
 PART_OF = {field.name: "execution" for field in fields(Execution)} | {
@@ -123,7 +125,6 @@ class Recipe:
     schedule: Schedule = Cosine()  # noqa: RUF009 - a frozen value
     execution: Execution = Execution()
     checks: Checks = Checks()
-    parallel: Parallel = Parallel()
     seed: int = 0
     before: Recipe | Start | None = None
 

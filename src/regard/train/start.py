@@ -71,7 +71,7 @@ def train(
     if not isinstance(recipe, Recipe):
         recipe = find_recipe(recipe)
     place, data = chosen_device(device), None if data_dir is None else Path(data_dir)
-    team = join(place, recipe.execution.sharding, recipe.parallel.context)
+    team = join(place, recipe.execution.sharding, recipe.execution.parallel.context)
     where = Where(Path(folder), place, team, data, quiet or not team.leads)
     try:
         with _let_go(team), _threads(recipe, where, resume) as where:
@@ -120,7 +120,10 @@ def _let_go(team: Team) -> Iterator[None]:
 def _run(recipe: Recipe, where: Where, resume: bool | str, origin: str | Path | None = None) -> Result:
     """One stage in its folder, which is this process's alone until the end."""
     team = replace(
-        where.team, sharding=recipe.execution.sharding, context=recipe.parallel.context, sequences=None
+        where.team,
+        sharding=recipe.execution.sharding,
+        context=recipe.execution.parallel.context,
+        sequences=None,
     )
     with ExitStack() as stack:
         team.together(lambda: _check_parts(recipe, team.world))
@@ -158,7 +161,7 @@ def _run(recipe: Recipe, where: Where, resume: bool | str, origin: str | Path | 
 
 
 def _check_parts(recipe: Recipe, world: int) -> None:
-    context, parts = recipe.parallel.context, recipe.execution.accumulate
+    context, parts = recipe.execution.parallel.context, recipe.execution.accumulate
     if world % context:
         raise ValueError(
             f"the number of processes must be divisible by parallel.context, got processes={world}, "
