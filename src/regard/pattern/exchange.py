@@ -109,12 +109,12 @@ class Exchange:
         """The memory of the plan itself."""
         return sum(keys.nbytes for keys in self.needed)
 
-    def as_dict(self, each: int = EACH) -> dict[str, object]:
-        """Everything as plain values; runs are [start, length, step, times]."""
+    def as_dict(self, each: int = EACH, *, runs: bool = True) -> dict[str, object]:
+        """Everything as plain values; runs, if they are wanted, are [start, length, step, times]."""
         ranks = [
             {
-                "held": held.as_dict(),
-                "needed": keys.as_dict(),
+                "held": held.as_dict() if runs else held.count,
+                "needed": keys.as_dict() if runs else keys.count,
                 "sent_keys": sent,
                 "received_bytes": keys.count * each,
                 "sent_bytes": sent * each,
@@ -177,13 +177,17 @@ class Exchange:
         return self.svg()
 
     def __str__(self) -> str:
+        return self.told()
+
+    def told(self, each: int = EACH) -> str:
+        """The plan as lines: what each rank holds, computes, receives and sends, and all together."""
         head = ("rank", "positions", "pairs", "bytes in", "bytes out")
-        rows = [head, *self.rows()]
+        rows = [head, *self.rows(each)]
         wide = [max(len(row[i]) for row in rows) for i in range(len(head))]
         lines = ["  ".join(f"{cell:>{w}}" for cell, w in zip(row, wide, strict=True)) for row in rows]
         more = [f"… and {self.ranks - SHOWN:,} ranks more"] if self.ranks > SHOWN else []
         title = f"{self.pattern} at n = {self.n:,} on {self.ranks:,} ranks, dealt {self.deal.name}"
-        return "\n".join([title, *lines, *more, self.summary()])
+        return "\n".join([title, *lines, *more, self.summary(each)])
 
     def __eq__(self, that: object) -> bool:
         return isinstance(that, Exchange) and (self.pattern, self.deal) == (that.pattern, that.deal)
