@@ -14,6 +14,7 @@ from regard.layers.cache import LayerPast
 from regard.layers.letters import check_size, divides, ratio
 from regard.layers.linear_mixer import LinearAttention
 from regard.layers.position import Alibi, Position, Rotary
+from regard.layers.rank_past import RankPast
 from regard.layers.softmax_mixer import Softmax
 from regard.layers.tracing import Trace
 from regard.parallel import Shard
@@ -85,9 +86,14 @@ class Attention(nn.Module):
                 q, k, v, self.pattern, bias=self.bias, segments=segments, cache=cache, trace=trace
             )
         else:
-            if cache is not None or trace is not None:
-                raise ValueError("a shard is the part of one rank: it takes no cache and no trace")
-            out = self.mixer.mix_shard(q, k, v, self.pattern, shard, bias=self.bias, segments=segments)
+            if trace is not None or not (cache is None or isinstance(cache, RankPast)):
+                raise ValueError(
+                    "a shard is the part of one rank: it takes no trace and no cache but its own"
+                )
+            held = None if cache is None else cache.keys
+            out = self.mixer.mix_shard(
+                q, k, v, self.pattern, shard, bias=self.bias, segments=segments, past=held
+            )
         return self.out(out.transpose(1, 2).flatten(2))  # B H N D -> B N H·D
 
     def first_row(self, x: Tensor) -> Tensor:

@@ -21,7 +21,7 @@ from regard.layers.letters import HeadSizes, Number
 from regard.layers.position import Alibi, Position
 from regard.layers.shapes import Shape
 from regard.layers.tracing import Trace
-from regard.parallel import Shard
+from regard.parallel import HeldKeys, Shard
 from regard.pattern import Causal, Full, Pattern
 
 # elu + 1 is always positive, so no denominator vanishes.
@@ -99,6 +99,7 @@ class LinearAttention:
         *,
         bias: DistanceBias | None,
         segments: Tensor | None,
+        past: HeldKeys | None = None,
     ) -> Tensor:
         """It cannot: its sums go along the whole sequence, one rank after another."""
         raise ValueError("LinearAttention() mixes whole sequences: over several ranks, take Softmax()")

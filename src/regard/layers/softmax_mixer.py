@@ -18,7 +18,7 @@ from regard.layers.position import Alibi, Position
 from regard.layers.shapes import Shape
 from regard.layers.slots import Layout, layout_of
 from regard.layers.tracing import Trace
-from regard.parallel import Shard
+from regard.parallel import HeldKeys, Shard
 from regard.pattern import Full, Pattern
 
 ENDLESS = 1 << 62  # positions, more than anyone counts to
@@ -90,9 +90,10 @@ class Softmax:
         *,
         bias: DistanceBias | None,
         segments: Tensor | None,
+        past: HeldKeys | None = None,
     ) -> Tensor:
         """What the queries (B,H,N,D) of one rank gather from the tokens of all ranks."""
-        return shard.attend(q, k, v, pattern, bias=bias, segments=segments)
+        return shard.attend(q, k, v, pattern, bias=bias, segments=segments, past=past)
 
     def choose(self, form: Form) -> Choice:
         """What runs a problem of this form, and why."""

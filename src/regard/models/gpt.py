@@ -8,6 +8,7 @@ from typing import TypeVar, Unpack
 
 import torch
 from torch import Tensor, nn
+from torch.distributed.device_mesh import DeviceMesh
 
 from regard.attention import Choice
 from regard.layers import Assembly, Cache, Learned, Mixer, Position, PreNorm, Softmax, Trace
@@ -16,10 +17,11 @@ from regard.layers.position import encode_at, position_shape
 from regard.layers.shapes import EmbeddingShape, LinearShape, LossShape, ModelShape, MovedShape, tree
 from regard.layers.stack import causal
 from regard.models.decode_loop import IMPLS, Prompts, check_prompts, choose, no_graph, run
+from regard.models.decode_ranks import over_ranks, ranks_for
 from regard.models.decode_store import Request
 from regard.models.sampling import Sampling, SamplingOptions
 from regard.models.trunk import Trunk, WithTrunk, WithVocab, check_part, check_tokens
-from regard.parallel import Shard
+from regard.parallel import Ranks, Shard
 from regard.pattern import Causal, Pattern
 
 
@@ -182,6 +184,7 @@ class GPT(Trunk):
         segments: Tensor | None = None,
         generator: torch.Generator | None = None,
         impl: str = "auto",
+        mesh: DeviceMesh | Ranks | None = None,
         **options: Unpack[SamplingOptions],
     ) -> Iterator[Tensor]:
         """Yield the next token of every row (B,), again and again; a row that stopped repeats its stop."""
@@ -195,7 +198,8 @@ class GPT(Trunk):
         stops = torch.tensor(how.stop, dtype=torch.long, device=prompts[0].device)
         # A graph that is recorded serves any stops, so they are no part of how it samples.
         how = replace(how, stop=())
-        return run(Request(self, prompts, max_new_tokens, how, stops, segments, generator), impl)
+        request = Request(self, prompts, max_new_tokens, how, stops, segments, generator)
+        return run(request, impl) if mesh is None else over_ranks(request, ranks_for(request, mesh, impl))
 
     def generate(
         self,
@@ -206,6 +210,7 @@ class GPT(Trunk):
         segments: Tensor | None = None,
         generator: torch.Generator | None = None,
         impl: str = "auto",
+        mesh: DeviceMesh | Ranks | None = None,
         **options: Unpack[SamplingOptions],
     ) -> Rows:
         """The tokens (B,T) continued by up to `max_new_tokens`; temperature 0 takes the likeliest.
@@ -222,6 +227,9 @@ class GPT(Trunk):
         records that step once and replays it (CUDA); "auto" takes the fastest that can, and `decoding`
         tells which.
 
+        With a `mesh` of one dimension, all its processes call this alike, and each keeps the keys and values
+        of its part of the prompts: a text that no device could hold is continued by all of them.
+
         >>> model = GPT(GPTConfig(vocab=9, context=8, depth=1, width=8, heads=2))
         >>> [len(row) for row in model.generate([torch.tensor([1]), torch.tensor([2, 3])], max_new_tokens=4)]
         [5, 6]
@@ -234,6 +242,7 @@ class GPT(Trunk):
                 segments=segments,
                 generator=generator,
                 impl=impl,
+                mesh=mesh,
                 **options,
             )
         )

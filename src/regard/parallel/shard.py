@@ -10,6 +10,7 @@ from torch.distributed.device_mesh import DeviceMesh
 
 from regard.attention import DistanceBias
 from regard.parallel.attend import Dealing, attend_sharded, planned
+from regard.parallel.held import HeldKeys
 from regard.parallel.ranks import MeshRanks, Ranks
 from regard.pattern import Exchange, Pattern
 from regard.pattern.dealing import dealt
@@ -58,9 +59,17 @@ class Shard:
         *,
         bias: DistanceBias | None = None,
         segments: Tensor | None = None,
+        past: HeldKeys | None = None,
     ) -> Tensor:
-        """Attention of this rank's queries (B,H,N,D) over the keys of all ranks: (B,H,N,E)."""
+        """Attention of this rank's queries (B,H,N,D) over the keys of all ranks: (B,H,N,E).
+
+        With a past, which must be empty, this rank's keys go into it: decoding goes on from there.
+        """
         plan = self.plan(pattern)
+        if past is not None:
+            if past.count:
+                raise ValueError(f"a whole sequence begins a past, got one of {past.count} positions")
+            past.keep(key, value, self.positions, self.n)
         out = attend_sharded(query, key, value, plan, mesh=self.ranks, bias=bias, segments=segments)
         assert isinstance(out, torch.Tensor)
         return out
