@@ -9,14 +9,14 @@ from regard.attention import DistanceBias, attend
 from regard.layers import LinearAttention, Trace
 from regard.models import GPT, GPTConfig
 from regard.parallel import HeldKeys, Shard, SimulatedRanks, Turn
-from regard.pattern import Causal, Deal, Full, Global, SparseStrided, Strided, Windowed
+from regard.pattern import Causal, Deal, Documents, Full, Global, SparseStrided, Strided, Windowed
 from tests.parallel import decoding
 from tests.train.forks import ended, group
 
 
-@pytest.mark.parametrize("world", [2, 3, 4])
-def test_it_is_what_one_process_writes(world, tmp_path):
-    codes, text = ended(group(tmp_path / "log", world, decoding.decodes))
+@pytest.mark.parametrize(("world", "some"), [(2, (0, 2, 5)), (3, (0, 1, 4, 7)), (4, (0, 3, 6))])
+def test_it_is_what_one_process_writes(world, some, tmp_path):
+    codes, text = ended(group(tmp_path / "log", world, decoding.decodes, some))
     assert codes == [0] * world, text
     assert text.count("decoded") == world
     sent = sum(map(int, re.findall(r"sent (\d+) by", text)))
@@ -77,7 +77,7 @@ def test_a_bounded_past_stays_small():
         past.keep(torch.zeros(1, 1, 1, 2), torch.zeros(1, 1, 1, 3), torch.tensor([at]), at)
     assert past.count < 160
     seen = past.seen(8999)[2].tolist()
-    assert seen == [at for at in range(8996, 8899, -4)][::-1]
+    assert seen == list(range(8996, 8899, -4))[::-1]
     assert pattern.kept() is not None
 
 
@@ -94,9 +94,14 @@ def test_what_is_wrong_is_named():
             model.generate(tokens, max_new_tokens=2, **{"mesh": ranks, **given})
     with pytest.raises(ValueError, match="prompts have one length"):
         model.generate([tokens[0], tokens[0, :2]], max_new_tokens=2, mesh=ranks)
+    linear = GPT(GPTConfig(vocab=9, context=32, depth=1, width=8, heads=2, mixer=LinearAttention()))
     with pytest.raises(ValueError, match="over several ranks, take Softmax"):
-        linear = GPT(GPTConfig(vocab=9, context=32, depth=1, width=8, heads=2, mixer=LinearAttention()))
         linear.generate(tokens, max_new_tokens=2, mesh=ranks)
+    packed = GPT(
+        GPTConfig(vocab=9, context=32, depth=1, width=8, heads=2, pattern=Documents((9, 20)) & Causal())
+    )
+    with pytest.raises(ValueError, match="covers 29 positions, got n=4"):
+        packed.generate(tokens, max_new_tokens=2, mesh=ranks)
     shard = Shard(ranks, 4, config.patterns)
     with pytest.raises(ValueError, match="it takes no trace and no cache but its own"):
         model(tokens, shard=shard, cache=model.cache(8))

@@ -9,7 +9,7 @@ import pytest
 from regard.layers import Alibi, LinearAttention, Rotary
 from regard.models import GPTConfig
 from regard.pattern import Causal, Global, Strided, Windowed
-from regard.train import Muon, Parallel, train
+from regard.train import Muon, Parallelism, train
 from regard.train.distributed import Team
 from tests.train import small, work
 from tests.train.forks import ended, group
@@ -18,7 +18,7 @@ from tests.train.test_distributed import done, validations
 
 
 def shared(context, **changes):
-    return {"parallel": Parallel(context=context), **changes}
+    return {"parallel": Parallelism(context=context), **changes}
 
 
 def language(**model):
@@ -134,10 +134,10 @@ def test_what_cannot_be_shared_is_said_by_all(world, kind, changes, message, tmp
 
 def test_one_process_alone(tmp_path):
     with pytest.raises(ValueError, match=r"processes=1, parallel.context=2; start torchrun"):
-        train(small.language(parallel=Parallel(context=2)), tmp_path / "run", quiet=True, device="cpu")
+        train(small.language(parallel=Parallelism(context=2)), tmp_path / "run", quiet=True, device="cpu")
     assert not (tmp_path / "run").exists()
     with pytest.raises(ValueError, match=r"parallel.context must be at least 1"):
-        Parallel(context=0)
+        Parallelism(context=0)
 
 
 @pytest.mark.parametrize(("world", "context"), [(2, 2), (6, 2), (6, 3)])

@@ -20,6 +20,7 @@ from regard.parallel.transfer import Transfer, assembled, exchanged, received, s
 from regard.parallel.work import KeyRow, Part, RankWork, work_of
 from regard.pattern import Exchange, Full
 
+WHOLE = ("cpu",)  # where backends beside the definition know distances and draws of a whole sequence
 LARGEST = 1 << 27  # cells at a time, where only the definition knows distances or draws of a whole sequence
 
 
@@ -143,7 +144,7 @@ def _met(
         asked.scale, asked.bias, pair, softcap=asked.softcap, dropout=asked.dropout, seed=asked.seed,
         lse=lse, places=places,
     )  # fmt: skip
-    if places is None or query.device.type == "cpu" or asked.impl != "auto":
+    if places is None or query.device.type in WHOLE or asked.impl != "auto":
         return run(problem, asked.impl)
     return _by_rows(problem, places)
 

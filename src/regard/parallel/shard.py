@@ -50,14 +50,16 @@ class Shard:
             raise ValueError(f"the shard is of n={self.n} positions, got {tuple(x.shape)} along {dim=}")
         return x.index_select(dim, self.positions.to(x.device))
 
-    def attend(
+    def attend(  # noqa: PLR0913 - what a layer asks of attention
         self,
         query: Tensor,
         key: Tensor,
         value: Tensor,
         pattern: Pattern,
         *,
+        scale: float | None = None,
         bias: DistanceBias | None = None,
+        softcap: float | None = None,
         segments: Tensor | None = None,
         past: HeldKeys | None = None,
     ) -> Tensor:
@@ -70,6 +72,9 @@ class Shard:
             if past.count:
                 raise ValueError(f"a whole sequence begins a past, got one of {past.count} positions")
             past.keep(key, value, self.positions, self.n)
-        out = attend_sharded(query, key, value, plan, mesh=self.ranks, bias=bias, segments=segments)
+        out = attend_sharded(
+            query, key, value, plan, mesh=self.ranks, scale=scale, bias=bias, softcap=softcap,
+            segments=segments,
+        )  # fmt: skip
         assert isinstance(out, torch.Tensor)
         return out

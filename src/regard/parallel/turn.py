@@ -8,6 +8,7 @@ from torch import Tensor
 from regard.attention import DistanceBias
 from regard.attention.engine import run
 from regard.attention.problem import Attended, Problem, WholePositions
+from regard.parallel.halves import ScoreOptions
 from regard.parallel.held import HeldKeys
 from regard.parallel.merge import merged
 from regard.parallel.ranks import Ranks
@@ -60,14 +61,16 @@ class Turn(Shard):
                 break
         return out
 
-    def attend(
+    def attend(  # noqa: PLR0913 - what a layer asks of attention
         self,
         query: Tensor,
         key: Tensor,
         value: Tensor,
         pattern: Pattern,
         *,
+        scale: float | None = None,
         bias: DistanceBias | None = None,
+        softcap: float | None = None,
         segments: Tensor | None = None,
         past: HeldKeys | None = None,
     ) -> Tensor:
@@ -75,6 +78,7 @@ class Turn(Shard):
         if past is None or segments is not None:
             raise ValueError("a step of decoding needs the past of its layer, and takes no segments")
         B, H, _, D = query.shape
+        asked = ScoreOptions(D**-0.5 if scale is None else scale, bias, softcap)
         kind = torch.promote_types(query.dtype, torch.float32)
         answer = query.new_empty(B, H, 1, value.shape[3] + 1, dtype=kind)
         others, home, start = self.answering(pattern), self.home, self.ranks.start
@@ -82,7 +86,7 @@ class Turn(Shard):
             past.keep(key, value, self.positions, self.at)
             answers = {rank: torch.empty_like(answer) for rank in others}
             wait = start({rank: query.contiguous() for rank in others}, answers)
-            found = [self._met(query, past, bias)]
+            found = [self._met(query, past, asked)]
             wait()
             found += [Attended(x[..., :-1], x[..., -1]) for x in answers.values()]
             whole = found[0]
@@ -90,25 +94,25 @@ class Turn(Shard):
                 whole = merged(whole, part)
             return whole.out.to(query.dtype)
         if self.ranks.rank in others:
-            asked = query.new_empty(B, H, 1, D)
-            start({}, {home: asked})()
-            found_here = self._met(asked, past, bias)
+            theirs = query.new_empty(B, H, 1, D)
+            start({}, {home: theirs})()
+            found_here = self._met(theirs, past, asked)
             assert found_here.lse is not None
             answer[..., :-1], answer[..., -1] = found_here.out, found_here.lse
             start({home: answer}, {})()
         return query.new_zeros(B, H, 0, value.shape[3])
 
-    def _met(self, query: Tensor, past: HeldKeys, bias: DistanceBias | None) -> Attended:
+    def _met(self, query: Tensor, past: HeldKeys, asked: ScoreOptions) -> Attended:
         """Output and normaliser over the keys of this rank, in numbers fine enough to be added up."""
         key, value, at = past.seen(self.at)
         kind = torch.promote_types(query.dtype, torch.float32)
         places = None
-        if bias is not None:
+        if asked.bias is not None:
             here = torch.tensor([self.at], device=query.device)
             places = WholePositions(here, at.to(query.device), self.n)
         problem = Problem(
-            query.to(kind), key.to(kind), value.to(kind), Full(), query.shape[3] ** -0.5, bias, lse=True,
-            places=places,
+            query.to(kind), key.to(kind), value.to(kind), Full(), asked.scale, asked.bias,
+            softcap=asked.softcap, lse=True, places=places,
         )  # fmt: skip
         return run(problem)
 

@@ -17,7 +17,7 @@ LIMITS = ("steps", "epochs", "minutes")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parallel:
+class Parallelism:
     """How several processes share the work: `context` of them share each sequence, the rest the batch."""
 
     context: int = 1
@@ -41,11 +41,11 @@ class Execution:
     tf32: bool = False
     deterministic: bool = False
     sharding: str = "replicate"
-    parallel: Parallel = Parallel()
+    parallel: Parallelism = Parallelism()
 
     def __post_init__(self) -> None:
-        if not isinstance(self.parallel, Parallel):
-            raise ValueError(f"parallel must be of Parallel, got {self.parallel!r}")
+        if not isinstance(self.parallel, Parallelism):
+            raise ValueError(f"parallel must be of Parallelism, got {self.parallel!r}")
         check_int("accumulate", self.accumulate, 1)
         if self.clip is not None:
             check_rates(clip=self.clip)

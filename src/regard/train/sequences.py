@@ -43,7 +43,7 @@ def check_model(model: nn.Module, context: int) -> None:
     asked = f"parallel.context={context}"
     if not isinstance(model, GPT):
         raise ValueError(f"{asked} shares the sequences of a GPT, got a {type(model).__name__}")
-    if any(mixer != Softmax() for mixer in model.config.mixers):
+    if not all(isinstance(mixer, Softmax) for mixer in model.config.mixers):
         raise ValueError(f"{asked} needs softmax attention in every block, got LinearAttention()")
 
 
