@@ -12,8 +12,9 @@ import torch
 import torch.distributed as dist
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 
-from regard.parallel import MeshRanks
+from regard.parallel import MeshRanks, attend_sharded
 from regard.parallel.halves import end
+from regard.pattern import Strided
 from tests.parallel.trying import Case, begun, bytes_of, drawn, expected, fault_of, loss, parts_of
 
 
@@ -59,6 +60,22 @@ def joined(*sizes: int) -> DeviceMesh:
     dist.init_process_group("gloo")
     names = ("data", "context")[-len(sizes) :]
     return init_device_mesh("cpu", sizes, mesh_dim_names=names)
+
+
+def differing(kind: str) -> None:
+    """The second rank calls otherwise than the first: both must say so."""
+    mesh = joined(int(os.environ["WORLD_SIZE"]))
+    other = kind if mesh.get_local_rank() == 1 else ""
+    sizes = {"batch": (2, 2, 8, 8), "width": (1, 2, 8, 4), "heads": (1, 1, 8, 8)}.get(other, (1, 2, 8, 8))
+    x = torch.ones(sizes, dtype=torch.bfloat16 if other == "dtype" else torch.float32)
+    segments = torch.zeros(sizes[0], 8, dtype=torch.long) if other == "segments" else None
+    pattern = Strided(back=3 if other == "pattern" else 4)
+    for _ in range(2):  # the first one that failed is not taken for agreed
+        try:
+            attend_sharded(x, x, x, pattern, mesh=mesh, n=16, segments=segments)
+        except ValueError as error:
+            print(f"refused: {error}")
+    dist.destroy_process_group()
 
 
 def tries(times: int, seed: int) -> None:

@@ -78,11 +78,17 @@ def begin(
             f"rank {ranks.rank} holds {len(work.positions)} of n={plan.n} positions, dealt {plan.deal.name}; "
             f"got query {tuple(query.shape)}"
         )
+    if segments is not None and (
+        segments.shape != (query.shape[0], query.shape[2]) or segments.is_floating_point()
+    ):
+        got = f"{tuple(segments.shape)} {segments.dtype}"
+        raise ValueError(f"segments must be integers (B, N) of this rank's part, got {got}")
+    (B, H, _, D), (_, G, _, E) = query.shape, value.shape
+    kind = "no segments" if segments is None else f"segments {segments.dtype}"
+    forms = (f"batch {B}", f"heads {H}, {G}", f"widths {D}, {E}", str(query.dtype), kind)
+    ranks.agree((str(plan.pattern), f"n={plan.n} dealt {plan.deal.name}", *forms), query.device)
     labels = None
     if segments is not None:
-        if segments.shape != (query.shape[0], query.shape[2]) or segments.is_floating_point():
-            got = f"{tuple(segments.shape)} {segments.dtype}"
-            raise ValueError(f"segments must be integers (B, N) of this rank's part, got {got}")
         labels = exchanged(ranks, work, segments[..., None])
     transfer, tie = sent(ranks, work, key, value)
     here = Keys(key, value, work.positions, segments)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from zlib import crc32
 
 import torch
 import torch.distributed as dist
 from torch import Tensor
 from torch.distributed.device_mesh import DeviceMesh
 
+_AGREED: dict[dist.ProcessGroup, set[tuple[object, ...]]] = {}  # what all ranks of a group called alike
 Wait = Callable[[], None]  # until all messages have come and gone
 
 
@@ -22,6 +24,10 @@ class Ranks(ABC):
     @abstractmethod
     def start(self, sends: Mapping[int, Tensor], receives: Mapping[int, Tensor]) -> Wait:
         """Begin to send each tensor to its rank and to fill each from its rank; all ranks call in order."""
+
+    @abstractmethod
+    def agree(self, call: tuple[object, ...], device: torch.device) -> None:
+        """Raise on all ranks unless all of them call alike."""
 
 
 class MeshRanks(Ranks):
@@ -36,9 +42,6 @@ class MeshRanks(Ranks):
             )
         self.group = mesh.get_group()
         self.rank, self.size = mesh.get_local_rank(), mesh.size()
-        # NCCL sets its connections up in the first call of a group, which all must take part in.
-        if dist.get_backend(self.group) == "nccl":
-            dist.all_reduce(torch.zeros(1, device="cuda"), group=self.group)
 
     def start(self, sends: Mapping[int, Tensor], receives: Mapping[int, Tensor]) -> Wait:
         """Begin to send each tensor to its rank and to fill each from its rank."""
@@ -53,6 +56,25 @@ class MeshRanks(Ranks):
             ops.clear()  # until here the tensors had to stay
 
         return wait
+
+    def agree(self, call: tuple[object, ...], device: torch.device) -> None:
+        """Raise on all ranks unless all of them call alike; asked before the first call of each kind.
+
+        A rank with other sizes would read what nobody sent, without an error. NCCL also sets its connections
+        up in the first call of a group, which all must take part in.
+        """
+        known = _AGREED.setdefault(self.group, set())
+        if call in known:
+            return
+        own = torch.tensor([crc32(str(one).encode()) for one in call], device=device)
+        for rank, theirs in enumerate(self.gathered(own)):
+            if not torch.equal(own, theirs):
+                differs = [one for one, same in zip(call, (own == theirs).tolist(), strict=True) if not same]
+                raise ValueError(
+                    f"all ranks must call alike: rank {self.rank} differs from rank {rank} by "
+                    f"{', '.join(map(str, differs))}"
+                )
+        known.add(call)
 
     def sum(self, x: Tensor) -> Tensor:
         """The sum over all ranks."""

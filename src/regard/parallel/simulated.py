@@ -45,6 +45,9 @@ class SimulatedRanks(Ranks):
         mailbox = Mailbox()
         return [cls(rank, size, mailbox) for rank in range(size)]
 
+    def agree(self, call: tuple[object, ...], device: torch.device) -> None:
+        """Who simulates them calls for all."""
+
     def start(self, sends: Mapping[int, Tensor], receives: Mapping[int, Tensor]) -> Wait:
         """Put messages into the table; they are taken out when they are waited for."""
         box = self.mailbox
