@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
+import torch
 from torch import Tensor
 
 from regard.parallel.ranks import Ranks, Wait
