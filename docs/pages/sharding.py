@@ -18,7 +18,7 @@ What one GPU receives in the forward pass of one layer ({HEADS} heads of {WIDTH}
 """  # noqa: E501 - paragraphs are lines
 
 TAIL = """
-Read it so: with a band, what is received does not grow with the sequence, nor with the GPUs; with plain causal attention a plan saves a quarter of a ring's bytes and no more, since nearly every key is seen on nearly every GPU, and Ulysses, where heads suffice, sends far less. The imbalance is that of the pairs: the busiest GPU over the mean.
+Read it so: with a band, what is received does not grow with the sequence, nor with the GPUs; with plain causal attention all GPUs together receive three quarters of a ring's keys, and the busiest, which has the last rows, as many as in a ring: there a plan saves it nothing, and Ulysses, where heads suffice, sends less. The imbalance is that of the pairs: the busiest GPU over the mean.
 """  # noqa: E501 - paragraphs are lines
 
 
