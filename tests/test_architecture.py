@@ -20,6 +20,7 @@ LEVELS = [
     {"paper"},
     {"pattern"},
     {"attention", "recurrence", "sharing", "values"},
+    {"parallel"},
     {"layers", "course"},
     {"models"},
     {"cost"},

@@ -9,8 +9,8 @@ from pages import fields
 
 PACKAGE = Path(__file__).parents[2] / "src" / "regard"
 FOLDERS = (
-    "pattern", "attention", "recurrence", "sharing", "layers", "models", "course", "cost", "data", "train",
-    "recipes", "probe", "zoo", "lessons",
+    "pattern", "attention", "recurrence", "sharing", "parallel", "layers", "models", "course", "cost", "data",
+    "train", "recipes", "probe", "zoo", "lessons",
 )  # fmt: skip
 
 

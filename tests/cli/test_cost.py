@@ -184,3 +184,17 @@ def test_help_has_an_example(capsys):
 
 def test_a_preset_never_hides_a_recipe():
     assert not set(PRESETS) & set(recipes.names())
+
+
+def test_ranks(capsys):
+    assert command.main(["cost", "gpt2", "--tokens", "1024", "--ranks", "8"]) == 0
+    out = capsys.readouterr().out
+    assert "exchanged bytes" in out
+    assert "12 layers: causal at n = 1,024 on 8 ranks, dealt zigzag" in out
+    assert "75 % of a ring's; the busiest rank has 1.000 times the mean of pairs" in out
+    assert command.main(["cost", "gpt2", "--tokens", "1024", "--ranks", "8", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["exchanged_bytes"] == price(preset("gpt2"), tokens=1024, ranks=8).exchanged_bytes
+    assert 12 * found["exchanges"][0]["exchanged_bytes"] == found["exchanged_bytes"]
+    assert command.main(["cost", "gpt2", "--tokens", "1024"]) == 0
+    assert "exchanged" not in capsys.readouterr().out

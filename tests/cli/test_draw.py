@@ -44,3 +44,17 @@ def test_for_machines(tmp_path, capsys):
     out = str(tmp_path / "a.svg")
     assert main(["draw", "causal", "-n", "4", "--json", "--out", out]) == 0
     assert json.loads(capsys.readouterr().out)["out"] == out
+
+
+def test_what_ranks_exchange(tmp_path, capsys):
+    assert main(["draw", "strided(1)", "-n", "8", "--ranks", "2"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("####....\n...o####\n\nstrided(1) at n = 8 on 2 ranks, dealt even\n")
+    assert "1 keys go to other ranks" in out
+    assert main(["draw", "causal", "-n", "64k", "--ranks", "4", "--out", str(tmp_path / "plan.svg")]) == 0
+    assert "75 % of a ring" in capsys.readouterr().out
+    assert (tmp_path / "plan.svg").read_text(encoding="utf-8") == Causal().exchange(1 << 16, 4).svg()
+    assert main(["draw", "causal", "-n", "8", "--ranks", "2", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["exchanged_keys"] == 6
+    for more in (["-m", "9"], ["--out", "plan.png"], ["--ranks", "0"]):
+        assert main(["draw", "causal", "-n", "8", "--ranks", "2", *more]) == 2

@@ -164,6 +164,7 @@ def as_of_old(recipe: Recipe) -> dict[str, object]:
 
     def flat(data: dict) -> dict[str, object]:
         parts = {**data.pop("execution"), **data.pop("checks")}
+        del parts["parallel"]  # which came later
         return {**parts, **data, "before": None if data["before"] is None else flat(data["before"])}
 
     return flat(to_data(recipe))

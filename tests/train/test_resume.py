@@ -102,7 +102,9 @@ def test_resume_wants_the_same_recipe(tmp_path):
         ValueError, match=r"another recipe: batch differs, optimizer differs; .*--from"
     ) as error:
         train(other, tmp_path, quiet=True, device="cpu", resume=True)
-    assert "steps, epochs or minutes may grow and keep and save_every change" in str(error.value)
+    assert "steps, epochs or minutes may grow and keep, save_every and parallel.context change" in str(
+        error.value
+    )
     with pytest.raises(ValueError, match=r"holds a run already; add --resume"):
         train(small.images(steps=2), tmp_path, quiet=True, device="cpu")
     with pytest.raises(ValueError, match=r"no run to resume"):

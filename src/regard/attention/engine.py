@@ -118,7 +118,7 @@ def attend(  # noqa: PLR0913 - the signature is the public contract
     )  # fmt: skip
     found = run(problem, impl)
     if sinks is not None:
-        found = _with_sinks(found, sinks, problem.form.H)
+        found = with_sinks(found, sinks, problem.form.H)
     if headless:
         out, lse, weights = (None if x is None else x.squeeze(1) for x in found)
         assert out is not None
@@ -225,7 +225,7 @@ def from_offset(problem: Problem) -> Problem:
     )
 
 
-def _with_sinks(found: Attended, sinks: Tensor, H: int) -> Attended:
+def with_sinks(found: Attended, sinks: Tensor, H: int) -> Attended:
     """What is left of output and weights when each row also weighs a score that has no value."""
     if not isinstance(sinks, Tensor) or sinks.shape != (H,) or not sinks.is_floating_point():
         got = f"{tuple(sinks.shape)} {sinks.dtype}" if isinstance(sinks, Tensor) else type(sinks).__name__

@@ -52,6 +52,17 @@ def with_heads(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tenso
     return query, key, value, headless
 
 
+def autocasted(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The three in the type of torch.autocast, where that is on."""
+    kind = query.device.type
+    if kind in AUTOCAST and torch.is_autocast_enabled(kind) and query.dtype != torch.float64:
+        # As torch's own kernels do, so that the type of the result does not depend on who runs.
+        cast = torch.get_autocast_dtype(kind)
+        if all(isinstance(x, Tensor) and x.is_floating_point() for x in (key, value)):
+            return query.to(cast), key.to(cast), value.to(cast)
+    return query, key, value
+
+
 def check_on(query: Tensor, **others: Tensor | None) -> None:
     """Raise unless these lie where the query lies."""
     for name, x in others.items():
@@ -85,12 +96,7 @@ def problem_of(  # noqa: PLR0913 - the arguments of `attend`
     """The problem, or a ValueError that names the arguments and their values."""
     if not isinstance(query, Tensor):
         check_tensors(query, key, value)
-    kind = query.device.type
-    if kind in AUTOCAST and torch.is_autocast_enabled(kind) and query.dtype != torch.float64:
-        # As torch's own kernels do, so that the type of the result does not depend on who runs.
-        cast = torch.get_autocast_dtype(kind)
-        if all(isinstance(x, Tensor) and x.is_floating_point() for x in (key, value)):
-            query, key, value = query.to(cast), key.to(cast), value.to(cast)
+    query, key, value = autocasted(query, key, value)
     factor = query.shape[-1] ** -0.5 if scale is None and query.shape[-1] else scale
     bare = bias is mask is segments is key_segments is cu_seqlens is offset is softcap is None
     if bare and factor.__class__ is float and not (dropout or weights or lse):  # most calls

@@ -18,6 +18,7 @@ CALLED = {
     "mask": "a mask",
     "offset": "an offset",
     "lse": "the normalisers of rows",
+    "places": "distances or draws in a longer sequence",
 }
 
 
@@ -26,6 +27,17 @@ class Segments(NamedTuple):
 
     query: Tensor
     key: Tensor
+
+
+class WholePositions(NamedTuple):
+    """Where queries (N,) and keys (M,) stand in a longer sequence, whose number of positions is `length`.
+
+    Distances and draws are those of the whole; a pattern is in the problem's own numbers.
+    """
+
+    query: Tensor
+    key: Tensor
+    length: int
 
 
 class Form:
@@ -175,6 +187,7 @@ class Problem:
     seed: Tensor | None = None  # int64 (1,), which draws are made
     lse: bool = False
     weights: bool = False
+    places: WholePositions | None = None  # where distances or draws count, if those of a longer sequence do
     packed: Tensor | None = None  # the projection (B,N,H+2G,D) that query, key and value are views of
     form: Form = None  # type: ignore[assignment]  # made where it is not given
 
@@ -206,6 +219,8 @@ class Problem:
             out.append("lse")
         if self.weights:
             out.append("weights")
+        if self.places is not None:
+            out.append("places")
         if self.packed is not None:
             out.append("packed")
         return tuple(out)
@@ -222,6 +237,20 @@ class Problem:
         start = M - N if self.offset is None else self.offset.view(-1, 1, 1)
         q = start + torch.arange(N, device=device)[:, None]
         return q, torch.arange(M, device=device)[None, :] if self.slots is None else self.slots[:, None, :]
+
+    def standing(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
+        """Where positions of queries and keys stand in the whole sequence; of none such, anywhere."""
+        if self.places is None:
+            return q, k
+        N, M = self.form.N, self.form.M
+        return self.places.query[(q - (M - N)).clamp(0, N - 1)], self.places.key[k.clamp(0, M - 1)]
+
+    def drawn(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
+        """The numbers under which the weights of these positions are drawn: keys count from the last one."""
+        q, k = self.standing(q, k)
+        if self.places is not None:
+            return q, self.places.length - 1 - k
+        return q - (self.form.M - self.form.N), self.form.M - 1 - k
 
     def allowed(self) -> Tensor:
         """The pairs that pattern, segments and mask allow: bool, broadcastable to (B,H,N,M)."""
@@ -241,7 +270,7 @@ class Problem:
         """The bias as a tensor that broadcasts to the scores, no less exact than they are."""
         kind = torch.promote_types(self.form.dtype, torch.float32)
         if isinstance(self.bias, DistanceBias):
-            return self.bias.dense(*self.positions(), kind)
+            return self.bias.dense(*self.standing(*self.positions()), kind)
         return None if self.bias is None else self.bias.to(kind)
 
 

@@ -58,5 +58,5 @@ def places_kept(problem: Problem) -> Tensor:
     assert problem.seed is not None
     device = problem.form.device
     head = torch.arange(B * H, device=device).view(B, H, 1, 1)
-    query, key = torch.arange(N, device=device)[:, None], torch.arange(M, device=device).flip(0)
-    return kept(problem.seed, problem.dropout, head, query, key)
+    at = torch.arange(M - N, M, device=device)[:, None], torch.arange(M, device=device)
+    return kept(problem.seed, problem.dropout, head, *problem.drawn(*at))

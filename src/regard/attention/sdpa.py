@@ -10,7 +10,7 @@ from regard.pattern import Causal, Full
 
 def refuses(form: Form) -> str | None:
     """Why torch's kernels cannot take the problem, or None."""
-    return form.asks_beyond("bias", "slopes", "segments", "mask", "offset", "slots")
+    return form.asks_beyond("bias", "slopes", "segments", "mask", "offset", "slots", "places")
 
 
 def attend(problem: Problem) -> Attended:

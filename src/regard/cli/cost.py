@@ -43,6 +43,9 @@ def cost(  # noqa: PLR0913, PLR0917 - one option each
     ] = "float32",
     training: Annotated[bool, typer.Option("--training", help="A training step, with gradients.")] = False,
     decode: Annotated[bool, typer.Option("--decode", help="All tokens, one after another.")] = False,
+    ranks: Annotated[
+        int, typer.Option("--ranks", metavar="P", help="Share each sequence among P; what they exchange.")
+    ] = 1,
     formula: Annotated[bool, typer.Option("--formula", help="Print formulas too.")] = False,
     letters: Letters = None,
     tree: Annotated[bool, typer.Option("--tree", help="Break the cost down by parts.")] = False,
@@ -85,13 +88,17 @@ def cost(  # noqa: PLR0913, PLR0917 - one option each
         training=training,
         decode=decode,
         dtype=getattr(torch, data_type(dtype)),
+        ranks=ranks,
     )
+    assert found.question is not None
+    exchanges = found.question.exchanges()
     chosen = tuple(letters.split(",")) if letters is not None else ()
     formulas = report.formulas(found, chosen) if formula or chosen else []
     if as_json:
         shown = {"name": name, "what": words, **found.as_dict()}
         named = {"formulas": {count: text for count, text, _ in formulas}} if formulas else {}
-        print_json(shown | named | {"conventions": CONVENTIONS})
+        plans = {"exchanges": [one.as_dict() for one in exchanges]} if ranks > 1 else {}
+        print_json(shown | named | plans | {"conventions": CONVENTIONS})
         return
     console = Console(highlight=False)
     console.print(Text(f"{name}: {words}", style="bold"), soft_wrap=True)
@@ -100,6 +107,8 @@ def cost(  # noqa: PLR0913, PLR0917 - one option each
         console.print(described((name, f"{text}   {order}") for name, text, order in formulas))
     if tree:
         console.print(listed(("part", "parameters", "flops", "share"), report.tree(found)))
+    for one in exchanges:
+        print(one)
     for notice in found.notices:
         print(f"notice: {notice}")
     _say_conventions()

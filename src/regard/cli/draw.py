@@ -10,6 +10,7 @@ import typer
 from regard.cli.options import AsJson, Keys, PatternText, Queries, lengths, pattern_of, print_json
 
 if TYPE_CHECKING:
+    from regard.pattern import Pattern
     from regard.pattern.picture import View
 
 WIDE = 96  # columns of a picture in the terminal
@@ -17,8 +18,18 @@ WIDE = 96  # columns of a picture in the terminal
 Out = Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write FILE.svg or FILE.png.")]
 
 
+Ranks = Annotated[
+    int | None, typer.Option("--ranks", metavar="P", help="Draw what P ranks hold and must receive instead.")
+]
+
+
 def draw(
-    pattern: PatternText, n: Queries = "16", m: Keys = None, out: Out = None, as_json: AsJson = False
+    pattern: PatternText,
+    n: Queries = "16",
+    m: Keys = None,
+    out: Out = None,
+    ranks: Ranks = None,
+    as_json: AsJson = False,
 ) -> None:
     """Draw who may look at whom: '#' is a key that a query sees; beyond 96 positions, shades of blocks.
 
@@ -28,6 +39,9 @@ def draw(
     from regard.pattern.summary import summarise
 
     value = pattern_of(pattern)
+    if ranks is not None:
+        draw_exchange(value, lengths(n, m), ranks, out, as_json)
+        return
     queries, keys = value.resolve(*lengths(n, m))
     shown = view(value, queries, keys)
     if out is not None:
@@ -41,6 +55,26 @@ def draw(
         print_json(found | ({"grid": grid.split("\n")} if out is None else {"out": str(out)}))
     else:
         print("\n".join([grid, "", *shown.caption]))
+
+
+def draw_exchange(
+    pattern: Pattern, sizes: tuple[int, int | None], ranks: int, out: Path | None, as_json: bool
+) -> None:
+    """The plan of ranks that share a sequence: '#' is their own, 'o' they receive."""
+    n, m = sizes
+    if m is not None:
+        raise ValueError(f"ranks share whole sequences: leave -m out, got m={m}")
+    if out is not None and out.suffix.lower() != ".svg":
+        raise ValueError(f"a plan is written as .svg, got out={str(out)!r}")
+    plan = pattern.exchange(n, ranks)
+    if out is not None:
+        out.write_text(plan.svg(), encoding="utf-8")
+    if as_json:
+        print_json(plan.as_dict() | ({} if out is None else {"out": str(out)}))
+    elif out is not None:
+        print(f"{out}: {plan.summary()}")
+    else:
+        print("\n".join([plan.draw(WIDE), "", plan.told()]))
 
 
 def write(shown: View, out: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from regard.cost.dense import kept, product, product_gradient, weights
+from regard.cost.exchanging import sent
 from regard.cost.pair_counts import PairCounts, keys_held, pair_counts
 from regard.cost.result import Cost
 from regard.cost.setting import Setting, less_one
@@ -98,11 +99,15 @@ def softmax_mix(shape: SoftmaxShape, s: Setting) -> Cost:
         row = G * 2 * D * s.each
         held = s.batch * keys_held(shape.pattern, n) * row
         mix += Cost(cache_bytes=held, moved_bytes=seen.pairs * row if s.decode else 0)
+    exchanged, where = sent(s, shape.pattern, n, G, 2 * D)
+    mix += Cost(exchanged_bytes=exchanged, notices=(where,) if where else ())
     return mix + attention_gradient(seen, H, G, D, D, scaled=scaled) if s.training else mix
 
 
 def linear_mix(shape: LinearMixShape, s: Setting) -> Cost:
     """Linear attention: running sums in place of keys."""
+    if s.over is not None:
+        raise ValueError("ranks share softmax attention: linear attention sums along whole sequences")
     n, H, G, D = s.need_tokens(), shape.heads, shape.kv_heads, shape.head_width
     rows = s.batch * n
     queries, keys, runs = rows, rows, s.batch

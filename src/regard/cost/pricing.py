@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor, nn
 
+from regard.cost.exchanging import LayerExchange, layer_exchanges, over
 from regard.cost.modules import shape_of_module
 from regard.cost.result import Cost
 from regard.cost.setting import Setting
@@ -41,7 +42,7 @@ LETTERS = {
 UNSET = ("kv_heads", "head_width", "classes")  # sizes that a config may leave open, and a letter fill in
 
 
-def price(
+def price(  # noqa: PLR0913 - one keyword for each thing that is asked
     config_or_model: object,
     tokens: Number | str | None = None,
     batch: Number | str = 1,
@@ -51,11 +52,13 @@ def price(
     decode: bool = False,
     dtype: torch.dtype = torch.float32,
     segments: Tensor | None = None,
+    ranks: int = 1,
 ) -> Cost:
     """The exact cost of one forward pass, of a training step, or of decoding token by token.
 
     Takes a config or a shape (nothing is built), a model, or a layer. Sizes may be letters, and then the
     counts are formulas. `segments` (B, N), 0 and up, −1 for padding, count only pairs inside a segment.
+    `exchanged_bytes` are what so many `ranks` send each other that share each sequence.
 
     >>> from regard.models import GPTConfig
     >>> cost = price(GPTConfig(vocab=50257, context=1024, depth=12, width=768, heads=12), tokens=1024)
@@ -72,6 +75,7 @@ def price(
         decode=decode,
         each=torch.empty(0, dtype=dtype, device="meta").element_size(),
         segments=segments,
+        over=over(ranks),
     )
     return PriceQuestion(config_or_model, setting).answer()
 
@@ -96,6 +100,8 @@ class PriceQuestion:
             s = replace(s, tokens=None)
         if s.decode and not (isinstance(shape, ModelShape) and shape.writes):
             raise ValueError(f"decode is for models that write token by token, got {_name(self.what)}")
+        if s.over is not None and not s.over.patterns:
+            s = replace(s, over=s.over.of(what))
         cost = cost_of(shape, s)
         return replace(cost, notices=(*cost.notices, *notices), question=self)
 
@@ -121,7 +127,14 @@ class PriceQuestion:
                 options = ", ".join(["n", "B", *sizes, *of_pattern])
                 raise ValueError(f"no size is called {name!r}; letters can be: {options}")
         changed = replace(what, **replaced) if replaced else what  # type: ignore[type-var]
+        if setting.over is not None:
+            known = self.setting.tokens if isinstance(self.setting.tokens, int) else None
+            setting = replace(setting, over=replace(setting.over.of(what), tokens=known))
         return PriceQuestion(changed, replace(setting, letters=kept)).answer()
+
+    def exchanges(self) -> list[LayerExchange]:
+        """What ranks that share each sequence exchange, for each pattern of the layers."""
+        return layer_exchanges(described(self.what), self.setting)
 
 
 def described(what: object) -> HasShapes | Shape:

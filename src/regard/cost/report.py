@@ -22,6 +22,7 @@ ROWS = {
     "activation_bytes": "activation bytes (estimate)",
     "cache_bytes": "cache bytes",
     "moved_bytes": "bytes moved at least",
+    "exchanged_bytes": "exchanged bytes",
     "depth": "depth, steps in sequence",
 }
 
@@ -33,7 +34,7 @@ def totals(cost: Cost) -> list[tuple[str, str, str]]:
     return [
         (name, f"{value:,}", about(value, in_bytes)) if isinstance(value, int) else (name, written(value), "")
         for name, value, in_bytes in rows
-        if value is not None
+        if value is not None and (name != ROWS["exchanged_bytes"] or value != 0)
     ]
 
 

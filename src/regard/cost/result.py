@@ -44,6 +44,7 @@ class Cost:
     activation_bytes: Number = 0
     cache_bytes: Number = 0
     moved_bytes: Number = 0
+    exchanged_bytes: Number = 0  # between ranks that share a sequence
     depth: Number = 0
     other: Mapping[str, Number] = field(default_factory=dict)
     uncounted: Mapping[str, int] = field(default_factory=dict)  # operations without a rule, and how often

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from torch import Tensor
 
+from regard.cost.exchanging import OverRanks
 from regard.layers.letters import Number, is_letter
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ class Setting:
     each: int = 4  # bytes of one number
     segments: Tensor | None = None
     letters: Mapping[str, Symbol] = field(default_factory=dict)  # pattern fields left open, by their letter
+    over: OverRanks | None = None  # the ranks that share each sequence, where there are several
     inputs_learn: bool = True  # what comes in needs a gradient: it is no data, and something before it learns
 
     @property

@@ -15,8 +15,10 @@ from regard.layers.letters import check_size, divides, ratio
 from regard.layers.linear_mixer import LinearAttention
 from regard.layers.position import Alibi, Position, Rotary
 from regard.layers.projections import Projections
+from regard.layers.rank_past import RankPast
 from regard.layers.softmax_mixer import Softmax
 from regard.layers.tracing import Trace
+from regard.parallel import Shard
 from regard.pattern import Full, Pattern
 
 Mixer = Softmax | LinearAttention
@@ -71,20 +73,37 @@ class Attention(nn.Module):
         segments: Tensor | None = None,
         cache: LayerPast | None = None,
         trace: Trace | None = None,
+        shard: Shard | None = None,
     ) -> Tensor:
-        """Map tokens (B,N,C) to (B,N,C); with a cache they continue what it holds."""
+        """Map tokens (B,N,C) to (B,N,C); with a cache they continue what it holds.
+
+        With a shard these are the tokens of one rank, which gather from those of all ranks.
+        """
         H, G = self.heads, self.kv_heads
         qkv = self.qkv(x).unflatten(-1, (H + 2 * G, self.head_width))  # B N H+2G D
-        if self.packs and segments is cache is trace is None:
+        if self.packs and segments is cache is trace is shard is None:
             return self.out(attend_projection(qkv, H, self.pattern).transpose(1, 2).flatten(2))
         q, k, v = qkv.transpose(1, 2).split([H, G, G], dim=1)  # B H N D
         q, k = self.normed(q, k)
-        if self.rotary is not None:
+        if self.rotary is not None and shard is not None:
+            at = shard.positions.to(x.device)
+            q, k = self.rotary.turn_at(q, at, shard.n), self.rotary.turn_at(k, at, shard.n)
+        elif self.rotary is not None:
             start = 0 if cache is None else cache.length
             q, k = self.rotary.turn(q, start), self.rotary.turn(k, start)
-        out = self.mixer.mix(
-            q, k, v, self.pattern, bias=self.bias, segments=segments, cache=cache, trace=trace
-        )
+        if shard is None:
+            out = self.mixer.mix(
+                q, k, v, self.pattern, bias=self.bias, segments=segments, cache=cache, trace=trace
+            )
+        else:
+            if trace is not None or not (cache is None or isinstance(cache, RankPast)):
+                raise ValueError(
+                    "a shard is the part of one rank: it takes no trace and no cache but its own"
+                )
+            held = None if cache is None else cache.keys
+            out = self.mixer.mix_shard(
+                q, k, v, self.pattern, shard, bias=self.bias, segments=segments, past=held
+            )
         return self.out(out.transpose(1, 2).flatten(2))  # B H N D -> B N H·D
 
     def normed(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:

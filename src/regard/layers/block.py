@@ -19,6 +19,7 @@ from regard.layers.norms import LayerNorm, LayerScale, Norm
 from regard.layers.projections import Projections
 from regard.layers.shapes import ElementwiseShape, NormShape, Shape, TreeShape, WeightsShape, added, tree
 from regard.layers.tracing import Trace
+from regard.parallel import Shard
 from regard.values import Terse, unsaid
 
 Branch = Callable[[Tensor], Tensor]
@@ -145,6 +146,7 @@ class TransformerBlock(nn.Module):
         segments: Tensor | None = None,
         cache: LayerPast | None = None,
         trace: Trace | None = None,
+        shard: Shard | None = None,
         generator: torch.Generator | None = None,
     ) -> Tensor:
         """Map tokens (B,N,C) to (B,N,C). Branches are dropped out in training, never with a cache."""
@@ -152,7 +154,7 @@ class TransformerBlock(nn.Module):
         inside = None if trace is None else trace.inside("attention")
 
         def attention(x: Tensor) -> Tensor:
-            out = self.attention(x, segments=segments, cache=cache, trace=inside)
+            out = self.attention(x, segments=segments, cache=cache, trace=inside, shard=shard)
             return drop(self.attention_after(out), share, generator)
 
         def feedforward(x: Tensor) -> Tensor:

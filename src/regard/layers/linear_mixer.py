@@ -21,6 +21,7 @@ from regard.layers.letters import HeadSizes, Number
 from regard.layers.position import Alibi, Position
 from regard.layers.shapes import Shape
 from regard.layers.tracing import Trace
+from regard.parallel import HeldKeys, Shard
 from regard.pattern import Causal, Full, Pattern
 
 # elu + 1 is always positive, so no denominator vanishes.
@@ -88,6 +89,21 @@ class LinearAttention:
                 weights = linear(q, k, unit.expand(B, G, N, N), causal=causal, segments=segments)
             trace.record("weights", weights)
         return linear(q, k, v, causal=causal, segments=segments)
+
+    def mix_shard(
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        pattern: Pattern,
+        shard: Shard,
+        *,
+        bias: DistanceBias | None,
+        segments: Tensor | None,
+        past: HeldKeys | None = None,
+    ) -> Tensor:
+        """It cannot: its sums go along the whole sequence, one rank after another."""
+        raise ValueError("LinearAttention() mixes whole sequences: over several ranks, take Softmax()")
 
     def choose(self, form: Form) -> Choice:
         """What runs a problem of this form, and why."""

@@ -208,8 +208,12 @@ class Rotary(Terse):
 
     def turn(self, x: Tensor, start: int = 0) -> Tensor:
         """Turn (…, N, D), whose first row stands at position `start`."""
-        N, D = x.shape[-2:]
-        at, speeds = torch.arange(start, start + N, device=x.device), self.speeds(D, start + N, x.device)
+        stop = start + x.shape[-2]
+        return self.turn_at(x, torch.arange(start, stop, device=x.device), stop)
+
+    def turn_at(self, x: Tensor, at: Tensor, length: int) -> Tensor:
+        """Turn (…, N, D), whose rows stand at positions (N,) of a text of this length."""
+        D, speeds = x.shape[-1], self.speeds(x.shape[-1], length, x.device)
         if not 0 < 2 * speeds.shape[-1] <= D:
             raise ValueError(f"Rotary turns pairs, so the head width {self._rule}, got {D}")
         return turned(x, *self.rotation(at, speeds, x.dtype))

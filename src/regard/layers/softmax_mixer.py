@@ -19,6 +19,7 @@ from regard.layers.position import Alibi, Position
 from regard.layers.shapes import Shape
 from regard.layers.slots import Layout, layout_of
 from regard.layers.tracing import Trace
+from regard.parallel import HeldKeys, Shard
 from regard.pattern import Full, Pattern
 from regard.values import Terse, unsaid
 
@@ -97,6 +98,23 @@ class Softmax(Terse):
             assert weights is not None
             trace.record("weights", weights)
         return run(problem).out
+
+    def mix_shard(
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        pattern: Pattern,
+        shard: Shard,
+        *,
+        bias: DistanceBias | None,
+        segments: Tensor | None,
+        past: HeldKeys | None = None,
+    ) -> Tensor:
+        """What the queries (B,H,N,D) of one rank gather from the tokens of all ranks."""
+        return shard.attend(
+            q, k, v, pattern, scale=self.scale, bias=bias, softcap=self.softcap, segments=segments, past=past
+        )
 
     def scale_of(self, width: int) -> float:
         """What products of queries and keys of this width are multiplied by."""

@@ -15,6 +15,7 @@ from regard.layers.cache import Cache
 from regard.layers.position import Position
 from regard.layers.softmax_mixer import Softmax
 from regard.layers.tracing import Trace
+from regard.parallel import Shard
 from regard.pattern import (
     And,
     Causal,
@@ -83,6 +84,7 @@ class Stack(nn.ModuleList):
         segments: Tensor | None = None,
         cache: Cache | None = None,
         trace: Trace | None = None,
+        shard: Shard | None = None,
         generator: torch.Generator | None = None,
     ) -> Tensor:
         """Map tokens (B,N,C) to (B,N,C)."""
@@ -92,6 +94,7 @@ class Stack(nn.ModuleList):
                 segments=segments,
                 cache=None if cache is None else cache.layers[i],
                 trace=None if trace is None else trace.inside(str(i)),
+                shard=shard,
                 generator=generator,
             )
         return x

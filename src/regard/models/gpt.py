@@ -9,11 +9,12 @@ from typing import TypeVar, Unpack
 
 import torch
 from torch import Tensor, nn
+from torch.distributed.device_mesh import DeviceMesh
 
 from regard.attention import Choice
 from regard.layers import Assembly, Cache, Learned, Mixer, Position, PreNorm, Softmax, Trace
 from regard.layers.letters import check_size
-from regard.layers.position import position_shape
+from regard.layers.position import encode_at, position_shape
 from regard.layers.shapes import (
     ElementwiseShape,
     EmbeddingShape,
@@ -25,9 +26,11 @@ from regard.layers.shapes import (
 )
 from regard.layers.stack import causal
 from regard.models.decode_loop import IMPLS, Prompts, check_prompts, choose, no_graph, run
+from regard.models.decode_ranks import over_ranks, ranks_for
 from regard.models.decode_store import Request
 from regard.models.sampling import Sampling, SamplingOptions
 from regard.models.trunk import Trunk, WithTrunk, WithVocab, check_part, check_tokens
+from regard.parallel import Ranks, Shard
 from regard.pattern import Causal, Pattern
 from regard.values import Terse, unsaid
 
@@ -167,16 +170,20 @@ class GPT(Trunk):
         segments: Tensor | None = None,
         cache: Cache | None = None,
         trace: Trace | None = None,
+        shard: Shard | None = None,
         generator: torch.Generator | None = None,
     ) -> Tensor:
         """Map tokens (B,N) to what the head reads (B,N,C)."""
         check_tokens("tokens", tokens)
         if segments is not None:
             check_tokens("segments", segments, tokens.shape)
+        if shard is not None:
+            shard.check(tokens.shape[1])
         x = self.config.head.embedded(self.embed(tokens))
         if self.position is not None:
-            x = self.position(x, 0 if cache is None else cache.length)
-        x = self.run(x, segments=segments, cache=cache, trace=trace, generator=generator)
+            start = 0 if cache is None else cache.length
+            x = self.position(x, start) if shard is None else self._placed(x, shard)
+        x = self.run(x, segments=segments, cache=cache, trace=trace, shard=shard, generator=generator)
         return self.output_norm(x)
 
     def forward(
@@ -186,11 +193,24 @@ class GPT(Trunk):
         segments: Tensor | None = None,
         cache: Cache | None = None,
         trace: Trace | None = None,
+        shard: Shard | None = None,
         generator: torch.Generator | None = None,
     ) -> Tensor:
-        """Map tokens (B,N) to logits (B,N,vocab); with a cache, these are the new tokens."""
-        x = self.features(tokens, segments=segments, cache=cache, trace=trace, generator=generator)
+        """Map tokens (B,N) to logits (B,N,vocab).
+
+        With a cache, these are the new tokens; with a shard, those of this rank, of a sequence on several.
+        """
+        x = self.features(
+            tokens, segments=segments, cache=cache, trace=trace, shard=shard, generator=generator
+        )
         return self.logits(x)
+
+    def _placed(self, x: Tensor, shard: Shard) -> Tensor:
+        """Add the positions of a rank's tokens."""
+        if isinstance(self.config.position, Learned) and shard.n > self.config.context:
+            raise ValueError(f"the position table has {self.config.context} rows, got n={shard.n} positions")
+        assert self.position is not None
+        return x + encode_at(self.position, shard.positions.to(x.device), x.shape[2]).to(x.dtype)
 
     def logits(self, x: Tensor) -> Tensor:
         """Map features (…,C) to logits (…,vocab)."""
@@ -214,6 +234,7 @@ class GPT(Trunk):
         segments: Tensor | None = None,
         generator: torch.Generator | None = None,
         impl: str = "auto",
+        mesh: DeviceMesh | Ranks | None = None,
         **options: Unpack[SamplingOptions],
     ) -> Iterator[Tensor]:
         """Yield the next token of every row (B,), again and again; a row that stopped repeats its stop."""
@@ -227,7 +248,8 @@ class GPT(Trunk):
         stops = torch.tensor(how.stop, dtype=torch.long, device=prompts[0].device)
         # A graph that is recorded serves any stops, so they are no part of how it samples.
         how = replace(how, stop=())
-        return run(Request(self, prompts, max_new_tokens, how, stops, segments, generator), impl)
+        request = Request(self, prompts, max_new_tokens, how, stops, segments, generator)
+        return run(request, impl) if mesh is None else over_ranks(request, ranks_for(request, mesh, impl))
 
     def generate(
         self,
@@ -238,6 +260,7 @@ class GPT(Trunk):
         segments: Tensor | None = None,
         generator: torch.Generator | None = None,
         impl: str = "auto",
+        mesh: DeviceMesh | Ranks | None = None,
         **options: Unpack[SamplingOptions],
     ) -> Rows:
         """The tokens (B,T) continued by up to `max_new_tokens`; temperature 0 takes the likeliest.
@@ -254,6 +277,9 @@ class GPT(Trunk):
         records that step once and replays it (CUDA); "auto" takes the fastest that can, and `decoding`
         tells which.
 
+        With a `mesh` of one dimension, all its processes call this alike, and each keeps the keys and values
+        of its part of the prompts: a text that no device could hold is continued by all of them.
+
         >>> model = GPT(GPTConfig(vocab=9, context=8, depth=1, width=8, heads=2))
         >>> [len(row) for row in model.generate([torch.tensor([1]), torch.tensor([2, 3])], max_new_tokens=4)]
         [5, 6]
@@ -266,6 +292,7 @@ class GPT(Trunk):
                 segments=segments,
                 generator=generator,
                 impl=impl,
+                mesh=mesh,
                 **options,
             )
         )

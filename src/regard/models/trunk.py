@@ -31,6 +31,7 @@ from regard.layers.block import TransformerBlock, check_dropout
 from regard.layers.letters import check_size, is_letter, ratio
 from regard.layers.shapes import NormShape, Shape, TreeShape
 from regard.layers.stack import one_or_more
+from regard.parallel import Shard
 from regard.pattern import Pattern
 
 
@@ -223,6 +224,7 @@ class Trunk(nn.Module):
         segments: Tensor | None = None,
         cache: Cache | None = None,
         trace: Trace | None = None,
+        shard: Shard | None = None,
         generator: torch.Generator | None = None,
     ) -> Tensor:
         """Map embedded tokens (B,N,C) to (B,N,C), before the last norm."""
@@ -230,7 +232,7 @@ class Trunk(nn.Module):
         inside = None if trace is None else trace.inside("blocks")
         if trace is not None:
             trace.record("embedding", x)
-        return self.blocks(x, segments=segments, cache=cache, trace=inside, generator=generator)
+        return self.blocks(x, segments=segments, cache=cache, trace=inside, shard=shard, generator=generator)
 
     def choose(self, batch: int, n: int, *, segments: bool = False) -> tuple[Choice, ...]:
         """What runs the attention of each block for so many sequences of n tokens, and why."""

@@ -3,6 +3,8 @@
 from regard.pattern.anchored import Documents, Global, Prefix, RandomBlocks
 from regard.pattern.base import And, Atom, Not, Or, Pattern
 from regard.pattern.checking import check_pattern
+from regard.pattern.dealing import Deal
+from regard.pattern.exchange import Exchange
 from regard.pattern.grid import Axial, Neighbourhood
 from regard.pattern.sequence import Causal, Dilated, Full, SparseStrided, Strided
 from regard.pattern.spans import CacheBound, Span
@@ -17,8 +19,10 @@ __all__ = [
     "Blocks",
     "CacheBound",
     "Causal",
+    "Deal",
     "Dilated",
     "Documents",
+    "Exchange",
     "Full",
     "Global",
     "Neighbourhood",

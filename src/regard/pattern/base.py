@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import reduce
 from typing import TYPE_CHECKING, ClassVar, TypeVar
@@ -14,7 +14,7 @@ from regard.errors import check_int
 from regard.importing import finds
 
 # These serve the methods below, and import this file back for its types alone: a pattern is their argument.
-from regard.pattern import counting, figure, formulas, looking, picture, svg, tiling
+from regard.pattern import counting, dealing, exchange, figure, formulas, looking, picture, svg, tiling
 from regard.pattern.spans import CacheBound, Positions, Span, bound_of_all, bound_of_any
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class Pattern:
         """(n, m) with m filled in, or a ValueError when this pattern does not fit n queries and m keys."""
         n = check_int("n", n, 0)
         m = n if m is None else check_int("m", m, 0)
-        if n > m and not self.any_shape:
+        if n > m and not self.any_shape and not all(atom.fixed for atom in self.atoms()):
             raise ValueError(f"queries are the last n of m positions, so n ≤ m is needed, got {n=}, {m=}")
         for atom in self.atoms():
             atom.check(n, m)
@@ -112,6 +112,18 @@ class Pattern:
         if n + m > MOST_TILED:
             raise ValueError(f"tiles are listed for at most {MOST_TILED:,} positions, got {n=}, {m=}")
         return tiling.tiles(self, n, m, size)
+
+    def exchange(
+        self, n: int, ranks: int, deal: str | Sequence[int] | dealing.Deal = "auto"
+    ) -> exchange.Exchange:
+        """Which keys must go where if n positions lie on so many ranks, dealt out as `deal` says.
+
+        >>> from regard.pattern import Strided
+        >>> plan = Strided(back=256).exchange(n=1 << 20, ranks=8)
+        >>> plan.keys, plan.share_of_ring < 0.001
+        (1792, True)
+        """
+        return exchange.exchange(self, self.resolve(n)[0], ranks, deal)
 
     def draw(self, n: int, m: int | None = None) -> str:
         """A text grid, one line per query: '#' seen, '.' not."""
@@ -174,6 +186,7 @@ class Atom(Pattern):
     # Promises: what they say holds for all positions. Left out, nothing is promised.
     distance: ClassVar[bool] = False  # q − k alone decides, and allows(q − k, 0) says it, negative ones too
     sees_itself: ClassVar[bool | None] = None  # every query sees its own key; None: find out
+    fixed: ClassVar[bool] = False  # it is for so many queries and keys alone, as `check` says
     monotone: ClassVar[bool] = False  # down the rows each of the `spans` moves one way, without a gap
     repeats: ClassVar[bool] = False  # period and horizon say all: see the proof in `repeating`
 

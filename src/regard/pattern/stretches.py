@@ -57,32 +57,17 @@ class Ends:
         return 2 * (first + last) + (first != last).long()
 
 
-class StretchCounter:
-    """Counts the rows of one pattern over keys [0, m), stretch by stretch."""
+class StretchCuts:
+    """Where the rows of one pattern over keys [0, m) are cut into stretches."""
 
     def __init__(self, pattern: Pattern, m: int, work: Work) -> None:
         self.states, self.m, self.work = States(pattern), m, work
-        self.keys: dict[State, KeySums] = {}  # of the states without steps, made once
-        self.terms: dict[State, dict[int, int]] = {}  # of those without tails
         places = [turns(atom) for atom in self.states.atoms]
         if any(place is None for place in places):
             raise TooMuchError
         self.turns = {turn for place in places if place is not None for turn in place}
 
-    def totals(self, ranges: list[tuple[int, int]]) -> list[int]:
-        """How many keys the rows start ≤ q < stop of each range see, all together."""
-        return [self._total(start, stop) for start, stop in ranges]
-
-    def _total(self, start: int, stop: int) -> int:
-        total, left = 0, self.work.left
-        for low, high in self._parts(start, stop):
-            first, rows = self._stretches(low, high)
-            total += self._count(first, rows)
-            if low == start:
-                self.work.foresee_rest(left, high - start, stop - start)
-        return total
-
-    def _parts(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
+    def parts(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
         """Ranges of rows with about as many turns as are held at a time."""
         once = sum(start <= place < stop for place, period in self.turns if not period)
         density = sum(1 / period for _, period in self.turns if period)
@@ -93,9 +78,11 @@ class StretchCounter:
         width = max(1, width // (1 + once // CHUNK))
         yield from pairwise([*range(start, stop, width), stop])
 
-    def _stretches(self, start: int, stop: int) -> tuple[Tensor, Tensor]:
-        """The first query and the number of queries of each stretch."""
+    def stretches(self, start: int, stop: int, bounds: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """The first query and the number of queries of each stretch; none reaches over one of the bounds."""
         cuts = [torch.tensor([start])]
+        if bounds is not None:
+            cuts.append(bounds[(bounds > start) & (bounds < stop)])
         for place, period in self.turns:
             if period and (at := start + (place - start) % period) < stop:
                 cuts.append(torch.arange(at, stop, period))
@@ -126,15 +113,42 @@ class StretchCounter:
                     assert bool(((y == x) | (y - x == last - first)).all()), f"{atom} turns within a stretch"
                 yield atom, self.states.bit(atom, a), Ends(a.lo, b.lo), Ends(a.hi, b.hi)
 
-    def _count(self, first: Tensor, rows: Tensor) -> int:
+    def segments(self, first: Tensor, rows: Tensor) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+        """(where it begins, where it ends, its state) of each segment; ends are as `Ends.kept` has them."""
         zero = torch.zeros_like(first)
         edges = Edges(zero, zero + 4 * self.m)
         for _, bit, begin, end in self._spans(first, rows):
             edges.add(begin.kept(self.m), end.kept(self.m), bit)
         self.work.spend(2 * edges.cost)
-        doubled = total = 0
         for lo, hi, state in edges.segments(self.states.codes):
             self.states.learn()
+            yield lo, hi, state
+
+
+class StretchCounter(StretchCuts):
+    """Counts the rows of one pattern over keys [0, m), stretch by stretch."""
+
+    def __init__(self, pattern: Pattern, m: int, work: Work) -> None:
+        super().__init__(pattern, m, work)
+        self.keys: dict[State, KeySums] = {}  # of the states without steps, made once
+        self.terms: dict[State, dict[int, int]] = {}  # of those without tails
+
+    def totals(self, ranges: list[tuple[int, int]]) -> list[int]:
+        """How many keys the rows start ≤ q < stop of each range see, all together."""
+        return [self._total(start, stop) for start, stop in ranges]
+
+    def _total(self, start: int, stop: int) -> int:
+        total, left = 0, self.work.left
+        for low, high in self.parts(start, stop):
+            first, rows = self.stretches(low, high)
+            total += self._count(first, rows)
+            if low == start:
+                self.work.foresee_rest(left, high - start, stop - start)
+        return total
+
+    def _count(self, first: Tensor, rows: Tensor) -> int:
+        doubled = total = 0
+        for lo, hi, state in self.segments(first, rows):
             length = ((hi >> 1) - (lo >> 1)) * self.states.whole.gather(0, state)  # in both rows together
             doubled += (int((rows * (length >> SPLIT)).sum()) << SPLIT) + int(
                 (rows * (length & (1 << SPLIT) - 1)).sum()
@@ -182,7 +196,7 @@ class KeySums:
 
     def over(self, rows: Tensor, end: Tensor) -> Tensor:
         """The sum over the rows of each stretch."""
-        place, moves = _place(rows, end)
+        place, moves = where_it_stands(rows, end)
         still = rows * (place // self.period * self.before[-1] + self.before.gather(0, place % self.period))
         return torch.where(moves, self._below(place + rows) - self._below(place), still)
 
@@ -199,7 +213,7 @@ class KeySums:
 
 def _multiples(step: int, first: Tensor, rows: Tensor, end: Tensor) -> Tensor:
     """Σ ⌊(q − end)/step⌋ over the rows: the multiples of the step up to a distance."""
-    place, moves = _place(rows, end)
+    place, moves = where_it_stands(rows, end)
     near = first - place
 
     def below(x: Tensor) -> Tensor:
@@ -209,7 +223,7 @@ def _multiples(step: int, first: Tensor, rows: Tensor, end: Tensor) -> Tensor:
     return torch.where(moves, rows * (near // step), below(near + rows) - below(near))
 
 
-def _place(rows: Tensor, end: Tensor) -> tuple[Tensor, Tensor]:
+def where_it_stands(rows: Tensor, end: Tensor) -> tuple[Tensor, Tensor]:
     """Where an end stands in the first row, and whether it moves; see `Ends.kept`."""
     moves = end & 1 == 1
     return ((end >> 1) - moves * (rows - 1)) // 2, moves

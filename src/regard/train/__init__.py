@@ -7,7 +7,7 @@ from regard.train.loop import Result
 from regard.train.optimizers import AdamW, Muon
 from regard.train.order import Examples
 from regard.train.overrides import override
-from regard.train.recipe import Checks, Execution, Recipe, Start
+from regard.train.recipe import Checks, Execution, Parallelism, Recipe, Start
 from regard.train.runs.listing import list_runs
 from regard.train.runs.opening import load_run, open_run
 from regard.train.runs.run import Look, Prediction, Run
@@ -45,6 +45,7 @@ __all__ = [
     "Look",
     "MaskedText",
     "Muon",
+    "Parallelism",
     "Prediction",
     "Recipe",
     "Result",

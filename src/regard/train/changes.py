@@ -8,7 +8,9 @@ from typing import cast
 
 from regard.train.recipe import LIMITS, PART_OF, Recipe
 
-IN_PLACE = (*LIMITS, "keep", "save_every")
+FREE = ("keep", "save_every", "parallel.context")
+IN_PLACE = (*LIMITS, *FREE)
+KEPT = f"{', '.join(FREE[:-1])} and {FREE[-1]}"
 
 
 def differences(a: object, b: object, path: str = "") -> list[str]:
@@ -77,7 +79,7 @@ def changed(folder: Path, old: Recipe, new: Recipe) -> list[str]:
     if refused:
         raise ValueError(
             f"{folder} holds a run with another recipe: {', '.join(refused)}; while a run goes on, "
-            f"steps, epochs or minutes may grow and keep and save_every change; for all else begin a new run "
+            f"steps, epochs or minutes may grow and {KEPT} change; for all else begin a new run "
             f"from one of its checkpoints: regard train --from {folder} --set … --out ANOTHER"
         )
     return said

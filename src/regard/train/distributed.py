@@ -1,12 +1,16 @@
 """Several processes on one model, by PyTorch's own engine: DDP, or FSDP2 for models that do not fit.
 
+Groups of `context` processes share each sequence (`train/sequences.py`), and the groups share the batch.
+
 Start them with `torchrun --nproc-per-node N -m regard train …`; torchrun tells each its number.
 """
+
+from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import torch
@@ -14,6 +18,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 from torch.distributed.tensor import DTensor
 
+from regard.train.sequences import Sequences, check_model, context_ranks
 from regard.train.stopping import Stopped
 
 T = TypeVar("T")
@@ -30,6 +35,22 @@ class Team:
     rank: int = 0
     world: int = 1
     sharding: str = "replicate"
+    context: int = 1  # processes that share a sequence, neighbours in their order
+    sequences: Sequences | None = None  # those of the model that is trained, where they are shared
+
+    @property
+    def groups(self) -> int:
+        """How many groups share a batch."""
+        return self.world // self.context
+
+    @property
+    def group(self) -> int:
+        """The number of this process's group.
+
+        >>> [Team(rank, 4, context=2).group for rank in range(4)]
+        [0, 0, 1, 1]
+        """
+        return self.rank // self.context
 
     @property
     def leads(self) -> bool:
@@ -55,6 +76,13 @@ class Team:
             fully_shard(model, mesh=mesh, reshard_after_forward=True)
         return model
 
+    def sharing(self, model: nn.Module, device: torch.device) -> Team:
+        """The same team, which shares the sequences of a model where the recipe says so."""
+        if self.context == 1:
+            return self
+        self.together(lambda: check_model(model, self.context))
+        return replace(self, sequences=Sequences(context_ranks(device, self.world, self.context), model))
+
     def wrap(self, objective: nn.Module) -> nn.Module:
         """The objective with its gradients averaged over all processes."""
         if self.world == 1 or self.shards:
@@ -78,7 +106,7 @@ class Team:
         return whole.no_sync()
 
     def share(self, batches: Iterable[T]) -> Iterator[tuple[int, T]]:
-        """This process's batches of those that all score together, each with how often it counts: once.
+        """This group's batches of those that all score together, each with how often it counts: once.
 
         Where they do not come out even, the last one is scored again for company and counts 0 times: with
         sharded weights, a model answers only when it is asked in all processes.
@@ -88,9 +116,9 @@ class Team:
         """
         number, batch = -1, None
         for number, batch in enumerate(batches):
-            if number % self.world == self.rank:
+            if number % self.groups == self.group:
                 yield 1, batch
-        if batch is not None and number % self.world < self.rank:
+        if batch is not None and number % self.groups < self.group:
             yield 0, batch
 
     def sum(self, x: Tensor) -> None:
@@ -143,17 +171,17 @@ class Team:
 ALONE = Team()
 
 
-def join(device: torch.device, sharding: str) -> Team:
+def join(device: torch.device, sharding: str, context: int = 1) -> Team:
     """The group that torchrun started, or a team of one."""
     world = int(os.environ.get("WORLD_SIZE", "1"))
     if world == 1:
-        return Team()
+        return Team(context=context)
     rank = int(os.environ["RANK"])
     if device.type == "mps":
         raise ValueError(f"an Apple GPU is for one process, got device=mps and {world} processes")
     if not dist.is_initialized():
         dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
-    return Team(rank, world, sharding)
+    return Team(rank, world, sharding, context)
 
 
 def lost(error: RuntimeError) -> bool:

@@ -79,6 +79,7 @@ class Training:
         if setting.begin is not None and setting.begin.model is not None:
             self.taken = take(setting.begin, model, self.task)
         self.parameters = sum(weight.numel() for weight in model.parameters())
+        self.team = team = team.sharing(model, device)
         self.model = team.place(model, device).train()
         self.optimizer = recipe.optimizer.build(self.model)
         self.averages = None if recipe.checks.ema is None else Averages(self.model)

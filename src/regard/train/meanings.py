@@ -123,6 +123,8 @@ OF_CLASS = {
     "Source.size": "rows and columns that images are brought to",
     "Source.channels": "1 for grey, 3 for colour",
     "Source.skip_bad": "leave out what cannot be read",
+    "Execution.parallel": "how several processes share the work",
+    "Parallelism.context": "processes that share each sequence; groups of so many share the batch",
     "Checks.keep": "how many checkpoints stay",
     "ClassifyTexts.context": "how many tokens a model of one's own reads at most; a config says it itself",
     "ClassifyTexts.keep": "what is read of a text longer than the context: head, tail or both",

@@ -17,6 +17,16 @@ LIMITS = ("steps", "epochs", "minutes")
 
 
 @dataclass(frozen=True, kw_only=True)
+class Parallelism:
+    """How several processes share the work: `context` of them share each sequence, the rest the batch."""
+
+    context: int = 1
+
+    def __post_init__(self) -> None:
+        check_int("parallel.context", self.context, 1)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Execution:
     """How a step is carried out: in `accumulate` parts, on what numbers, compiled how, over processes how.
 
@@ -31,8 +41,11 @@ class Execution:
     tf32: bool = False
     deterministic: bool = False
     sharding: str = "replicate"
+    parallel: Parallelism = Parallelism()
 
     def __post_init__(self) -> None:
+        if not isinstance(self.parallel, Parallelism):
+            raise ValueError(f"parallel must be of Parallelism, got {self.parallel!r}")
         check_int("accumulate", self.accumulate, 1)
         if self.clip is not None:
             check_rates(clip=self.clip)

@@ -5,7 +5,7 @@ from regard.data.augment import Augment
 from regard.models.files import MODELS, with_mixers
 from regard.models.files import PARTS as MODEL_PARTS
 from regard.train.optimizers import AdamW, Muon
-from regard.train.recipe import PART_OF, Checks, Execution, Recipe, Start
+from regard.train.recipe import PART_OF, Checks, Execution, Parallelism, Recipe, Start
 from regard.train.schedules import Cosine, Linear, Trapezoid
 from regard.train.tasks.completion import CompleteImages
 from regard.train.tasks.course import CourseGPT, CourseViT
@@ -18,7 +18,7 @@ from regard.values import Json, Kinds
 from regard.values import from_data as value_from_data
 from regard.values import to_data as value_to_data
 
-OWN = (Recipe, Start, Execution, Checks, Augment, Source, AdamW, Muon, Cosine, Linear, Trapezoid)
+OWN = (Recipe, Start, Execution, Checks, Parallelism, Augment, Source, AdamW, Muon, Cosine, Linear, Trapezoid)
 TASKS = (ClassifyImages, CompleteImages, ClassifyTexts, Language, MaskedText)
 PARTS = (CourseGPT, CourseViT, BytePairs, Characters, Words)
 KINDS: dict[str, object] = {

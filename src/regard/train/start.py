@@ -71,7 +71,7 @@ def train(
     if not isinstance(recipe, Recipe):
         recipe = find_recipe(recipe)
     place, data = chosen_device(device), None if data_dir is None else Path(data_dir)
-    team = join(place, recipe.execution.sharding)
+    team = join(place, recipe.execution.sharding, recipe.execution.parallel.context)
     where = Where(Path(folder), place, team, data, quiet or not team.leads)
     try:
         with _let_go(team), _threads(recipe, where, resume) as where:
@@ -119,7 +119,12 @@ def _let_go(team: Team) -> Iterator[None]:
 
 def _run(recipe: Recipe, where: Where, resume: bool | str, origin: str | Path | None = None) -> Result:
     """One stage in its folder, which is this process's alone until the end."""
-    team = replace(where.team, sharding=recipe.execution.sharding)
+    team = replace(
+        where.team,
+        sharding=recipe.execution.sharding,
+        context=recipe.execution.parallel.context,
+        sequences=None,
+    )
     with ExitStack() as stack:
         team.together(lambda: _check_parts(recipe, team.world))
         on, more, said = team.led(lambda: _opened(stack, recipe, where, resume, origin))
@@ -156,10 +161,19 @@ def _run(recipe: Recipe, where: Where, resume: bool | str, origin: str | Path | 
 
 
 def _check_parts(recipe: Recipe, world: int) -> None:
-    if recipe.batch % (recipe.execution.accumulate * world):
+    context, parts = recipe.execution.parallel.context, recipe.execution.accumulate
+    if world % context:
         raise ValueError(
-            f"batch must be divisible by accumulate × processes, got batch={recipe.batch}, "
-            f"accumulate={recipe.execution.accumulate}, processes={world}"
+            f"the number of processes must be divisible by parallel.context, got processes={world}, "
+            f"parallel.context={context}; start torchrun --nproc-per-node {context} -m regard train …, or "
+            "--set parallel.context=1"
+        )
+    if recipe.batch % (parts * world // context):
+        shared = "processes" if context == 1 else "processes / parallel.context"
+        more = "" if context == 1 else f", parallel.context={context}"
+        raise ValueError(
+            f"batch must be divisible by accumulate × {shared}, got batch={recipe.batch}, "
+            f"accumulate={parts}, processes={world}{more}"
         )
 
 

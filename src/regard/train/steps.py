@@ -15,6 +15,7 @@ from regard.train.distributed import Team, local
 from regard.train.ema import Averages
 from regard.train.optimizers import Optimizer
 from regard.train.recipe import Recipe
+from regard.train.sequences import PartReader, Sequences
 from regard.train.switches import chosen_compile, uses_bfloat16
 from regard.train.task import Batch, Losses, Task
 
@@ -24,13 +25,16 @@ WARM_UPS = 3
 class Objective(nn.Module):
     """A task's loss as a module, which can be compiled or wrapped for several processes."""
 
-    def __init__(self, task: Task, model: nn.Module) -> None:
+    def __init__(self, task: Task, model: nn.Module, sequences: Sequences | None = None) -> None:
         super().__init__()
-        self.task, self.model = task, model
+        self.task, self.model, self.sequences = task, model, sequences
 
     def forward(self, inputs: Batch, generator: torch.Generator | None) -> Losses:
-        """The sum of the losses and how many there are."""
-        return self.task.loss(self.model, inputs, generator)
+        """The sum of the losses and how many there are, of this process's part of the sequences if shared."""
+        if self.sequences is None:
+            return self.task.loss(self.model, inputs, generator)
+        own, shard = self.task.cut(inputs, self.sequences)
+        return self.task.loss(PartReader(self.model, shard), own, generator)
 
 
 class Step:
@@ -53,12 +57,12 @@ class Step:
         self.device, how = next(model.parameters()).device, recipe.execution
         self.batch, self.parts, self.clip, self.team = recipe.batch, how.accumulate, how.clip, team
         self.bfloat16 = uses_bfloat16(how, self.device)
-        self.mode = chosen_compile(how, self.device, team.world)
+        self.mode = chosen_compile(how, self.device, team.world, team.context)
         self.generator = torch.Generator(self.device)
         self.multiplier = torch.ones((), device=self.device)
         self.kept = torch.zeros((), device=self.device)
         self.row = torch.zeros(2, device=self.device)
-        objective: nn.Module = team.wrap(Objective(task, model))
+        objective: nn.Module = team.wrap(Objective(task, model, team.sequences))
         if self.mode != "none":
             # Fixed shapes, and no CUDA graphs of the compiler's own: ours holds the whole step.
             dynamic = False if self.mode == "graph" else None
@@ -125,11 +129,11 @@ class Step:
         torch.manual_seed(self.own)
 
     def _rows(self, inputs: Batch, part: int) -> Batch:
-        """The rows of the batch that are this process's in one part, after those that come ahead of them."""
-        size = self.batch // (self.parts * self.team.world)
+        """The rows of the batch that are this group's in one part, after those that come ahead of them."""
+        size = self.batch // (self.parts * self.team.groups)
         if size == self.batch:
             return inputs
-        first = (part * self.team.world + self.team.rank) * size
+        first = (part * self.team.groups + self.team.group) * size
         return tuple(x[first : first + size + len(x) - self.batch] for x in inputs)
 
     def _body(self, batch: Batch) -> None:

@@ -9,8 +9,15 @@ import torch
 from regard.train.recipe import Execution
 
 
-def chosen_compile(how: Execution, device: torch.device, world: int) -> str:
+def chosen_compile(how: Execution, device: torch.device, world: int, context: int = 1) -> str:
     """How the step runs: none, compile or graph."""
+    if context > 1:  # messages between processes are not compiled
+        if how.compile in ("auto", "none"):
+            return "none"
+        raise ValueError(
+            f"compile={how.compile} is for whole sequences, got parallel.context={context}; "
+            "use --set compile=none"
+        )
     if how.compile == "auto":
         return "none" if device.type != "cuda" else "graph" if world == 1 else "compile"
     if how.compile == "graph" and device.type != "cuda":

@@ -14,9 +14,11 @@ from torch.nn.functional import cross_entropy
 from regard.attention.linear.reference import widest
 from regard.data import Images, Reviews, Tokenizer
 from regard.data.kinds import first_of, held_out
+from regard.parallel import Shard
 from regard.train.beginning import Begin
 from regard.train.distributed import ALONE, Team
 from regard.train.order import Examples, Stream
+from regard.train.sequences import Sequences
 from regard.values import Json
 
 Batch = tuple[Tensor, ...]
@@ -88,6 +90,10 @@ class Task(Protocol):
         Where the loss of a row needs rows ahead of it, as many stand before the first as it needs, and
         `loss` leaves them out.
         """
+
+    def cut(self, inputs: Batch, sequences: Sequences) -> tuple[Batch, Shard]:
+        """This process's part of the sequences of a batch, where several processes share each."""
+        raise ValueError(f"parallel.context shares sequences, which {type(self).__name__} does not cut")
 
     def loss(self, model: nn.Module, inputs: Batch, generator: torch.Generator | None) -> Losses:
         """The sum of the losses and how many there are."""

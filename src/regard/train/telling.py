@@ -16,6 +16,7 @@ def opening(run: Training) -> str:
     """What is trained, on what, and where."""
     where = "CPU" if run.device.type == "cpu" else device_name(run.device)
     team = "" if run.team.world == 1 else f", {run.team.world} processes"
+    team += "" if run.team.context == 1 else f", each sequence on {run.team.context} of them"
     parts = told_parts(run.task.describe())
     return (
         f"{run.recipe.name}: {run.parameters:,} parameters, {run.task.examples:,} examples, "

@@ -238,17 +238,12 @@ def _explicit_backward(
 
 def _kept(problem: Problem, part: BlockPart) -> Tensor:
     """Which weights (Z, rows, R·tile, wide·tile) of a part dropout keeps."""
-    B, H, G, N, M = problem.form.sizes[:5]
+    B, H, G = problem.form.sizes[:3]
     assert problem.seed is not None
-    q, k = part.places()
+    q, k = problem.drawn(*part.places())
     head = torch.arange(B * H).view(B * G, 1, H // G, 1, 1)
-    return kept(
-        problem.seed,
-        problem.dropout,
-        head,
-        (q - (M - N))[None, :, None, :, None],
-        (M - 1 - k)[None, :, None, None],
-    ).flatten(2, 3)
+    found = kept(problem.seed, problem.dropout, head, q[None, :, None, :, None], k[None, :, None, None])
+    return found.flatten(2, 3)
 
 
 def _tiles(x: Tensor, tile: int, before: int, after: int, width: int) -> Tensor:
@@ -289,7 +284,7 @@ def masks(problem: Problem, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor | None
     mask = torch.zeros(allowed.shape, dtype=kind).masked_fill_(~allowed & seen, -torch.inf)
     heads = H // G
     if isinstance(problem.bias, DistanceBias):
-        bias = problem.bias.dense(q, k, kind).transpose(0, 1)  # H n tile keys
+        bias = problem.bias.dense(*problem.standing(q, k), kind).transpose(0, 1)  # H n tile keys
         bias = bias.unflatten(0, (G, heads)).transpose(1, 2)  # G n R tile keys
         mask = (mask[:, :, None] + bias.repeat(B, *[1] * 4)[: B * G]).flatten(2, 3)
     elif heads > 1:

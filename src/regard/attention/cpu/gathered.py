@@ -24,7 +24,7 @@ def refuses(form: Form) -> str | None:
     """Why the problem cannot be gathered, or None."""
     if form.device.type != "cpu":
         return f"it runs on a CPU, the query is on {form.device}"
-    return form.asks_beyond("slopes", "segments", "softcap", "dropout", "lse")
+    return form.asks_beyond("slopes", "segments", "softcap", "dropout", "lse", "places")
 
 
 @dataclass(frozen=True)

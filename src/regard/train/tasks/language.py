@@ -18,8 +18,10 @@ from regard.errors import check_choice, check_int, check_kind, check_shares
 from regard.models import GPT, GPTConfig
 from regard.models.own import Factory, Own, is_own
 from regard.models.own_texts import OwnLanguageModel
+from regard.parallel import Shard
 from regard.train.distributed import ALONE, Team
 from regard.train.fingerprint import fingerprint
+from regard.train.sequences import PartReader, Sequences
 from regard.train.task import OWN_MODEL, BaseTask, Batch, Losses, TaskSetting
 from regard.train.tasks.building import build, context_of
 from regard.train.tasks.course import CourseGPT
@@ -200,6 +202,11 @@ class LanguageTask(BaseTask):
         luck = torch.rand(rows.shape, device=self.device, generator=generator)
         return torch.where(self.once[rows] & (luck < self.rare), self._unk, rows)
 
+    def cut(self, inputs: Batch, sequences: Sequences) -> tuple[Batch, Shard]:
+        """This process's tokens and what follows each of them."""
+        shard = sequences.shard(inputs[0].shape[1])
+        return tuple(shard.cut(x) for x in inputs), shard
+
     def loss(self, model: nn.Module, inputs: Batch, generator: torch.Generator | None) -> Losses:
         """The sum of −log p of all targets, and their number."""
         tokens, targets = inputs
@@ -215,10 +222,14 @@ class LanguageTask(BaseTask):
         Where tokens of it are unknown, also the perplexity of the known ones: an unknown one is easy to say.
         """
 
-        def score(batch: tuple[Tensor, Tensor]) -> Sequence[Tensor]:
+        def score(batch: Batch) -> Sequence[Tensor]:
+            reader = model
+            if team.sequences is not None:
+                batch, shard = self.cut(batch, team.sequences)
+                reader = PartReader(model, shard)
             tokens, targets = batch
             losses = cross_entropy(
-                self.logits(model, tokens).flatten(0, 1).float(),
+                self.logits(reader, tokens).flatten(0, 1).float(),
                 targets.flatten(),
                 ignore_index=IGNORED,
                 reduction="none",
