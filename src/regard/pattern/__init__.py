@@ -4,7 +4,7 @@ from regard.pattern.anchored import Documents, Global, Prefix, RandomBlocks
 from regard.pattern.base import And, Atom, Not, Or, Pattern
 from regard.pattern.checking import check_pattern
 from regard.pattern.grid import Axial, Neighbourhood
-from regard.pattern.sequence import Causal, Dilated, Full, SparseStrided, Strided
+from regard.pattern.sequence import Causal, Dilated, Full, Local, SparseStrided, Strided
 from regard.pattern.spans import CacheBound, Span
 from regard.pattern.text import parse
 from regard.pattern.tiling import TileMap
@@ -21,6 +21,7 @@ __all__ = [
     "Documents",
     "Full",
     "Global",
+    "Local",
     "Neighbourhood",
     "Not",
     "Or",
