@@ -7,6 +7,7 @@ from torch import Tensor
 
 from regard.attention import attend
 from regard.attention.problem import same_segment
+from regard.hub.arguments import Arguments, masked
 from regard.hub.masks import MaskSpec
 from regard.hub.slots import HeldKeys
 from regard.pattern import Full, Pattern
@@ -14,7 +15,7 @@ from regard.pattern import Full, Pattern
 FEW = 16  # queries for which a mask costs less than a plan
 
 
-def attend_anchored(  # noqa: PLR0913 - one problem
+def attend_anchored(
     query: Tensor,
     key: Tensor,
     value: Tensor,
@@ -22,7 +23,7 @@ def attend_anchored(  # noqa: PLR0913 - one problem
     spec: MaskSpec,
     documents: Tensor | None,
     held: HeldKeys | None,
-    given: dict[str, object],
+    given: Arguments,
 ) -> Tensor | tuple[Tensor, Tensor]:
     """What `attend` gives for these; padding and documents are segments, never a dense mask.
 
@@ -31,24 +32,25 @@ def attend_anchored(  # noqa: PLR0913 - one problem
     """
     whole = documents is None and spec.real is None
     if held is None and (pattern.by_distance or (whole and spec.first == 0)):
-        labels = {} if whole else _labels(spec, documents, query)
-        return attend(query, key, value, pattern, **labels, **given)  # type: ignore[arg-type]
+        told = given if whole else _labelled(given, spec, documents, query)
+        return attend(query, key, value, pattern, **told)
     moved = held is None and spec.first > 0
     dense = {"mask", "bias"} & given.keys() or given["return_weights"] or query.shape[2] <= FEW
     if held is not None or moved or dense or torch.compiler.is_compiling():
         seen = pairs_seen(query, key, pattern, spec, documents, held)
-        seen = seen & given["mask"] if "mask" in given else seen  # type: ignore[operator]
-        return attend(query, key, value, Full(), **{**given, "mask": seen})  # type: ignore[arg-type]
+        return attend(query, key, value, Full(), **masked(given, seen))
     if documents is not None:
         return _by_document(query, key, value, pattern, documents, given)
     return _by_beginning(query, key, value, pattern, spec, given)
 
 
-def _labels(spec: MaskSpec, documents: Tensor | None, query: Tensor) -> dict[str, Tensor]:
+def _labelled(given: Arguments, spec: MaskSpec, documents: Tensor | None, query: Tensor) -> Arguments:
+    out = given.copy()
     if documents is not None:
-        return {"segments": documents}
-    assert spec.real is not None
-    return {"key_segments": (spec.real.to(query.device).int() - 1)}
+        out["segments"] = documents
+    elif spec.real is not None:
+        out["key_segments"] = spec.real.to(query.device).int() - 1
+    return out
 
 
 def pairs_seen(
@@ -93,13 +95,13 @@ def _by_document(
     value: Tensor,
     pattern: Pattern,
     documents: Tensor,
-    given: dict[str, object],
+    given: Arguments,
 ) -> Tensor:
     rows = []
     for b, row in enumerate(documents):
         lengths = torch.unique_consecutive(row, return_counts=True)[1].tolist()
         parts = zip(*(x[b : b + 1].split(lengths, dim=2) for x in (query, key, value)), strict=True)
-        rows.append(torch.cat([attend(q, k, v, pattern, **given) for q, k, v in parts], dim=2))  # type: ignore[arg-type]
+        rows.append(torch.cat([attend(q, k, v, pattern, **given) for q, k, v in parts], dim=2))
     return torch.cat(rows)
 
 
@@ -109,7 +111,7 @@ def _by_beginning(
     value: Tensor,
     pattern: Pattern,
     spec: MaskSpec,
-    given: dict[str, object],
+    given: Arguments,
 ) -> Tensor:
     assert spec.begins is not None
     assert spec.real is not None
@@ -120,7 +122,9 @@ def _by_beginning(
         rows = (spec.begins == begin).nonzero()[:, 0].to(query.device)
         padding = max(0, begin - (M - N))  # queries in front that are none
         q, k, v = query[rows][:, :, padding:], key[rows][:, :, begin:], value[rows][:, :, begin:]
-        found = attend(q, k, v, pattern, key_segments=labels[rows][:, begin:], **given)  # type: ignore[arg-type]
+        told = given.copy()
+        told["key_segments"] = labels[rows][:, begin:]
+        found = attend(q, k, v, pattern, **told)
         found = torch.cat([found.new_zeros(*found.shape[:2], padding, found.shape[3]), found], dim=2)
         for row, one in zip(rows.tolist(), found, strict=True):
             out[row] = one

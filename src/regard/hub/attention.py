@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from regard.attention.bands import looks_back
 from regard.hub.anchored import attend_anchored
+from regard.hub.arguments import Arguments
 from regard.hub.masks import MaskSpec, documents_of
 from regard.hub.shifted import attend_shifted
 from regard.hub.slots import HeldKeys, held_keys
@@ -36,7 +37,7 @@ class Recording(NamedTuple):
 recording: ContextVar[Recording | None] = ContextVar("recording", default=None)
 
 
-def regard_attention(  # noqa: PLR0913 - the arguments of transformers' attention interface
+def regard_attention(  # noqa: PLR0913, PLR0917 - the arguments of transformers' attention interface
     module: nn.Module,
     query: Tensor,
     key: Tensor,
@@ -55,7 +56,7 @@ def regard_attention(  # noqa: PLR0913 - the arguments of transformers' attentio
     documents = documents_for(module, spec, query, kwargs)
     wants = recording.get() if not torch.compiler.is_compiling() else None
     returns = bool(kwargs.get("output_attentions")) or wants is not None
-    given: dict[str, object] = {
+    given: Arguments = {
         "scale": scaling, "dropout": dropout, "softcap": softcap, "sinks": s_aux, "return_weights": returns,
     }  # fmt: skip
     bias = position_bias
@@ -75,10 +76,10 @@ def regard_attention(  # noqa: PLR0913 - the arguments of transformers' attentio
     else:
         check_held(pattern, spec, held)
     if held is not None and held.shift is not None:
-        out = attend_shifted(query, key, value, pattern, spec, held, given)
+        found = attend_shifted(query, key, value, pattern, spec, held, given)
     else:
-        out = attend_anchored(query, key, value, pattern, spec, documents, held, given)
-    out, weights = out if returns else (out, None)
+        found = attend_anchored(query, key, value, pattern, spec, documents, held, given)
+    out, weights = found if isinstance(found, tuple) else (found, None)
     if wants is not None and weights is not None:
         name = wants.names.get(id(module), type(module).__name__)
         wants.trace.record(f"{name}.weights", weights)
@@ -101,8 +102,8 @@ def spec_of(
     causal = getattr(module, "is_causal", True) if is_causal is None else is_causal
     if causal and N > 1 and N != M:
         raise ValueError(
-            f"{type(module).__name__} is causal and made no mask, so that nothing says where {N} queries stand "
-            f"among {M} keys"
+            f"{type(module).__name__} is causal and made no mask, so that nothing says where {N} queries "
+            f"stand among {M} keys"
         )
     return MaskSpec(Causal() if causal and N > 1 else Full(), M - N, 0, M)
 
@@ -112,10 +113,12 @@ def documents_for(
 ) -> Tensor | None:
     """The packed documents (B,N), from the mask or the positions; ValueError for what is not understood."""
     documents = spec.documents
-    alone = spec.real is None and spec.start == 0 and spec.keys == query.shape[2]
+    alone = spec.start == 0 and spec.keys == query.shape[2]
     if documents is None and alone:
-        documents = documents_of(kwargs.get("position_ids"))
-        if documents is None and spec.unsaid is not None:
+        documents = documents_of(kwargs.get("position_ids"), spec.real)
+        if documents is None and spec.causal:
+            documents = spec.unsaid
+        elif documents is None and spec.unsaid is not None:
             raise ValueError(
                 f"{type(module).__name__} does not get position_ids from its model, so that packed documents "
                 "would see each other: give each document a row of its own"
@@ -169,8 +172,8 @@ def check_held(pattern: Pattern, spec: MaskSpec, held: HeldKeys) -> None:
         )
     if spec.begins is not None and not pattern.by_distance and int(spec.begins.max()) > held.padding:
         raise ValueError(
-            f"rows begin with up to {int(spec.begins.max())} tokens of padding, and {pattern} counts from the "
-            f"first real one: PatternCache(model, padding={int(spec.begins.max())}) keeps what it needs"
+            f"rows begin with up to {int(spec.begins.max())} tokens of padding, and {pattern} counts from "
+            f"the first real one: PatternCache(model, padding={int(spec.begins.max())}) keeps what it needs"
         )
 
 
@@ -178,6 +181,6 @@ def check_static(module: nn.Module, mask: object, N: int, M: int) -> None:
     """Raise for a pattern on a dense mask over more keys than queries: it does not say where they stand."""
     if getattr(module, PATTERN, None) is not None and isinstance(mask, Tensor) and N != M:
         raise ValueError(
-            f"a pattern needs to know where {N} queries stand among {M} keys, and a dense mask (as of a static "
-            "cache) does not say it: generate with past_key_values=regard.hub.PatternCache(model)"
+            f"a pattern needs to know where {N} queries stand among {M} keys, and a dense mask (as of a "
+            "static cache) does not say it: generate with past_key_values=regard.hub.PatternCache(model)"
         )

@@ -58,7 +58,7 @@ class PatternCache(Cache):
     @property
     def nbytes(self) -> int:
         """The bytes of all keys and values held."""
-        return sum(layer.nbytes for layer in self.layers)
+        return sum(layer.nbytes for layer in self.layers if isinstance(layer, PatternLayer))
 
 
 class PatternLayer(CacheLayerMixin):

@@ -21,9 +21,10 @@ def maps(model: PreTrainedModel, inputs: Mapping[str, Tensor] | Tensor) -> Trace
 
     >>> from transformers import LlamaConfig, LlamaForCausalLM
     >>> config = LlamaConfig(
-    ...     vocab_size=8, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, attn_implementation="regard"
+    ...     vocab_size=8, hidden_size=8, num_hidden_layers=1, num_attention_heads=2
     ... )
-    >>> seen = maps(LlamaForCausalLM(config), torch.tensor([[1, 2, 3]]))
+    >>> model = LlamaForCausalLM._from_config(config, attn_implementation="regard")
+    >>> seen = maps(model, torch.tensor([[1, 2, 3]]))
     >>> seen["model.layers.0.self_attn.weights"].shape
     torch.Size([1, 2, 3, 3])
     """

@@ -14,7 +14,7 @@ from transformers import masking_utils
 
 from regard.pattern import Causal, Full, Local, Pattern, Strided, Windowed
 
-MaskFunction = Callable[..., Tensor]
+MaskFunction = Callable[..., Tensor | bool]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +46,7 @@ class MaskSpec:
         )
 
 
-def regard_mask(  # noqa: PLR0913 - the arguments of transformers' mask interface
+def regard_mask(  # noqa: PLR0913, PLR0917 - the arguments of transformers' mask interface
     batch_size: int,
     q_length: int,
     kv_length: int,
@@ -57,7 +57,7 @@ def regard_mask(  # noqa: PLR0913 - the arguments of transformers' mask interfac
     use_vmap: bool = False,
     device: torch.device | str = "cpu",
     **_: object,
-) -> MaskSpec | Tensor:
+) -> MaskSpec | Tensor | None:
     """The mask as a `MaskSpec`; a dense one, as for sdpa, where a model's own function says more than that.
 
     The slots of a static cache, which are more than the keys in it, have a dense one too.
@@ -70,19 +70,22 @@ def regard_mask(  # noqa: PLR0913 - the arguments of transformers' mask interfac
     )
     if read is None or static:
         return masking_utils.sdpa_mask(
-            batch_size=batch_size, q_length=q_length, kv_length=kv_length, q_offset=q_offset,
+            batch_size=batch_size, q_length=q_length, kv_length=kv_length,
+            q_offset=q_offset,  # type: ignore[arg-type]  # a tensor, as static caches have it
             kv_offset=kv_offset, mask_function=mask_function, attention_mask=attention_mask,
             use_vmap=use_vmap, device=device, allow_is_causal_skip=False, allow_is_bidirectional_skip=False,
         )  # fmt: skip
     assert not isinstance(q_offset, Tensor)
     pattern, documents = read
-    unsaid = None
-    if isinstance(pattern, Full | Local) and documents is None and attention_mask is None:
-        unsaid = documents_of_caller()
     real = begins = None
     if attention_mask is not None and (torch.compiler.is_compiling() or not bool(attention_mask.all())):
-        whole = masking_utils.prepare_padding_mask(attention_mask, kv_length, kv_offset).bool()
+        whole = masking_utils.prepare_padding_mask(attention_mask, kv_length, kv_offset)
+        assert whole is not None
+        whole = whole.bool()
         real, begins = whole[:, kv_offset : kv_offset + kv_length], whole.int().argmax(1)
+    unsaid = None
+    if documents is None and q_offset == 0 and q_length == kv_length:
+        unsaid = documents_of(positions_of_caller(), real)
     return MaskSpec(pattern, q_offset, kv_offset, kv_length, real, begins, documents, unsaid)
 
 
@@ -124,30 +127,66 @@ def _parts(function: MaskFunction) -> list[MaskFunction]:
     return [function] if function.__module__ == masking_utils.__name__ else [function, function]
 
 
-def _cell(function: object, name: str):  # type: ignore[no-untyped-def]  # noqa: ANN202 - whatever it closed over
+def _cell(function: object, name: str):  # type: ignore[no-untyped-def]
     code, cells = function.__code__, function.__closure__  # type: ignore[attr-defined]
     return cells[code.co_freevars.index(name)].cell_contents
 
 
-def documents_of_caller() -> Tensor | None:
-    """The packed documents that the model which asks for a mask was given, whether or not it says so.
+def positions_of_caller() -> object:
+    """The position_ids of the model that asks for a mask, whether or not it says them.
 
-    Masks for both directions are made without positions; the compiler, which has no frames, sees none.
+    Masks for both directions, and those beside padding, are made without positions; the compiler, which has
+    no frames, sees none.
     """
     if torch.compiler.is_compiling():
         return None
     frame: FrameType | None = sys._getframe(2)
-    while frame is not None and frame.f_globals.get("__name__") == masking_utils.__name__:
+    while frame is not None:
+        if frame.f_globals.get("__name__") != masking_utils.__name__:
+            found = frame.f_locals.get("position_ids")
+            if found is not None or frame.f_code.co_name == "forward":
+                return found
         frame = frame.f_back
-    return None if frame is None else documents_of(frame.f_locals.get("position_ids"))
+    return None
 
 
-def documents_of(position_ids: object) -> Tensor | None:
+def documents_of(position_ids: object, real: Tensor | None = None) -> Tensor | None:
     """The documents (B,N) that positions which begin anew tell apart; None where there is one a row.
+
+    Beside padding, which is −1 then, a document begins where the positions of real tokens no longer rise.
 
     >>> documents_of(torch.tensor([[0, 1, 2, 0, 1]])), documents_of(torch.tensor([[3, 4, 5]]))
     (tensor([[0, 0, 0, 1, 1]]), None)
+    >>> documents_of(torch.tensor([[0, 0, 1, 0, 0]]), torch.tensor([[False, True, True, True, False]]))
+    tensor([[-1,  0,  0,  1, -1]])
     """
     if not isinstance(position_ids, Tensor) or position_ids.ndim != 2 or position_ids.shape[1] == 0:
         return None
-    return masking_utils.find_packed_sequence_indices(position_ids)
+    if real is None:
+        return masking_utils.find_packed_sequence_indices(position_ids)
+    if position_ids.shape[1] != real.shape[1]:
+        return None
+    real = real.to(position_ids.device)
+    highest = torch.where(real, position_ids, -1)
+    before = torch.cat([torch.full_like(highest[:, :1], -1), _latest(highest, real)[:, :-1]], dim=1)
+    number = (real & (position_ids <= before)).int().cumsum(1)
+    if not torch.compiler.is_compiling() and not bool(number.any()):
+        return None
+    documents = torch.where(real, number, -1)
+    if not torch.compiler.is_compiling():
+        _check_whole(documents)
+    return documents
+
+
+def _latest(x: Tensor, real: Tensor) -> Tensor:
+    """At every place, what stands at the latest real one up to it; −1 where there is none."""
+    at = torch.where(real, torch.arange(x.shape[1], device=x.device), -1).cummax(1).values
+    return torch.where(at >= 0, x.gather(1, at.clamp(min=0)), -1)
+
+
+def _check_whole(documents: Tensor) -> None:
+    for row in documents:
+        runs = torch.unique_consecutive(row)
+        runs = runs[runs >= 0]
+        if len(runs) != len(runs.unique()):
+            raise ValueError("padding must not stand inside one of the documents that are packed in a row")

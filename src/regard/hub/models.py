@@ -80,7 +80,7 @@ def use(
 
 
 def open_folder(folder: str | Path) -> PreTrainedModel:
-    """The model of a transformers folder, in use, by the class its config names, attending by this package."""
+    """The model of a transformers folder, in use, of the class its config names, attending by Regard."""
     import transformers
     from transformers import AutoConfig
 

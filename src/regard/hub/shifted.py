@@ -7,19 +7,20 @@ from torch import Tensor
 
 from regard.attention import attend
 from regard.hub.anchored import attend_anchored, pairs_seen
+from regard.hub.arguments import Arguments, masked
 from regard.hub.masks import MaskSpec
 from regard.hub.slots import HeldKeys
 from regard.pattern import Full, Pattern
 
 
-def attend_shifted(  # noqa: PLR0913 - one problem
+def attend_shifted(
     query: Tensor,
     key: Tensor,
     value: Tensor,
     pattern: Pattern,
     spec: MaskSpec,
     held: HeldKeys,
-    given: dict[str, object],
+    given: Arguments,
 ) -> Tensor | tuple[Tensor, Tensor]:
     """What `attend` gives where the distance to the first keys is counted in the cache."""
     assert held.shift is not None
@@ -32,14 +33,12 @@ def attend_shifted(  # noqa: PLR0913 - one problem
     by = shift.by(torch.arange(held.start, held.start + N, device=query.device))
     if N == 1:
         moved = torch.cat([shift.rotate(key[:, :, :first], by.expand(first)), key[:, :, first:]], dim=2)
-        return attend(query, moved, value, Full(), **{**given, "mask": seen})  # type: ignore[arg-type]
+        return attend(query, moved, value, Full(), **masked(given, seen))
     if given["return_weights"] or given["dropout"] or given["sinks"] is not None:
         raise ValueError('positions="cache" gives no weights, sinks or dropout for several queries at a time')
     # Each query has moved on by its own: the first keys are asked by queries that are turned back.
     parts = [
-        attend(
-            q, key[:, :, at], value[:, :, at], Full(), **{**given, "mask": seen[..., at], "return_lse": True}
-        )
+        attend(q, key[:, :, at], value[:, :, at], Full(), **masked(given, seen[..., at]), return_lse=True)
         for q, at in ((query, slice(first, None)), (shift.rotate(query, -by), slice(0, first)))
     ]
     total = torch.logaddexp(*(lse for _, lse in parts))

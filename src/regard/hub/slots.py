@@ -1,4 +1,4 @@
-"""Keys that come from a bounded cache: where they stand travels with the tensor, from the cache to attention."""
+"""Keys of a bounded cache: where they stand travels with the tensor, from the cache to attention."""
 
 from __future__ import annotations
 
