@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import FrameType
-from typing import NoReturn
+from typing import ClassVar, NoReturn
 
 import torch
 from torch import Tensor
@@ -39,6 +39,12 @@ class MaskSpec:
         """Whether the model itself hides later keys."""
         return not isinstance(self.pattern, Full | Local)
 
+    ndim: ClassVar = 0  # what `generate` made goes through the model's own making of masks as it is
+
+    def contiguous(self) -> MaskSpec:
+        """Itself: `generate` asks every mask that it made for it."""
+        return self
+
     def __getattr__(self, name: str) -> NoReturn:
         raise AttributeError(
             f'this model computes with its attention mask (.{name}), which attn_implementation="regard" '
@@ -53,7 +59,7 @@ def regard_mask(  # noqa: PLR0913, PLR0917 - the arguments of transformers' mask
     q_offset: int | Tensor = 0,
     kv_offset: int = 0,
     mask_function: MaskFunction = masking_utils.causal_mask_function,
-    attention_mask: Tensor | None = None,
+    attention_mask: Tensor | MaskSpec | None = None,
     use_vmap: bool = False,
     device: torch.device | str = "cpu",
     **_: object,
@@ -62,6 +68,8 @@ def regard_mask(  # noqa: PLR0913, PLR0917 - the arguments of transformers' mask
 
     The slots of a static cache, which are more than the keys in it, have a dense one too.
     """
+    if isinstance(attention_mask, MaskSpec):
+        return attention_mask
     read = None if use_vmap else geometry(mask_function)
     static = isinstance(q_offset, Tensor) or (
         read is not None
