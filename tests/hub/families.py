@@ -12,8 +12,8 @@ GPT2 = {"vocab_size": 31, "n_positions": 96, "n_embd": 24, "n_layer": 3, "n_head
 MODERN = {**LONG, "hidden_size": 24, "local_attention": 8, "global_attn_every_n_layers": 2,
           "pad_token_id": 0, "cls_token_id": 1, "sep_token_id": 2}  # fmt: skip
 BERT = {**SIZES, "hidden_size": 20, "max_position_embeddings": 60, "pad_token_id": 0}
-OSS = {**LONG, "head_dim": 6, "sliding_window": 5, "layer_types": MIXED, "num_local_experts": 2, "intermediate_size": 24,
-       "num_experts_per_tok": 1, **GROUPED}  # fmt: skip
+OSS = {**LONG, "head_dim": 6, "sliding_window": 5, "layer_types": MIXED, "num_local_experts": 2,
+       "num_experts_per_tok": 1, "intermediate_size": 24, **GROUPED}  # fmt: skip
 
 # name: (class, config class, config)
 DECODERS = {
