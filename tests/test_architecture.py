@@ -24,6 +24,7 @@ LEVELS = [
     {"layers", "course"},
     {"models"},
     {"cost"},
+    {"hub"},
     {"data"},
     {"probe"},
     {"train"},
@@ -34,7 +35,7 @@ LEVELS = [
     {"cli"},
 ]
 LEVEL = {name: level for level, names in enumerate(LEVELS) for name in names}
-CORE = {name for names in LEVELS[: LEVELS.index({"data"})] for name in names}
+CORE = {name for names in LEVELS[: LEVELS.index({"hub"})] for name in names}
 LONGEST = 600
 MOST_ANY = 60
 

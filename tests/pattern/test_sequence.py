@@ -2,7 +2,7 @@ from fractions import Fraction
 
 import pytest
 
-from regard.pattern import Blocks, Causal, Dilated, Full, SparseFixed, SparseStrided, Strided, Windowed
+from regard.pattern import Blocks, Causal, Dilated, Full, Local, SparseFixed, SparseStrided, Strided, Windowed
 
 GRIDS = [
     (Full(), 2, 3, "### ###"),
@@ -13,6 +13,10 @@ GRIDS = [
     (Strided(back=2), 5, 5, "#.... ##... ###.. .###. ..###"),
     (Strided(back=2), 2, 5, ".###. ..###"),
     (Strided(back=9), 3, 3, "#.. ##. ###"),
+    (Local(reach=0), 3, 3, "#.. .#. ..#"),
+    (Local(reach=1), 4, 4, "##.. ###. .### ..##"),
+    (Local(reach=2), 2, 5, ".#### ..###"),
+    (Local(reach=9), 2, 2, "## ##"),
     (Windowed(size=1), 3, 3, "#.. .#. ..#"),
     (Windowed(size=3), 5, 5, "#.... ##... ###.. ...#. ...##"),
     (Windowed(size=3), 3, 5, "###.. ...#. ...##"),  # cut at absolute positions, not at the first query
@@ -46,6 +50,7 @@ def test_literal_grid(pattern, n, m, grid):
         (lambda: Blocks(size=0), "size must be at least 1, got size=0"),
         (lambda: Dilated(back=-1, step=1), "back must be at least 0, got back=-1"),
         (lambda: Dilated(back=1, step=0), "step must be at least 1, got step=0"),
+        (lambda: Local(reach=-1), "reach must be at least 0, got reach=-1"),
         (lambda: SparseStrided(stride=0), "stride must be at least 1, got stride=0"),
         (lambda: SparseFixed(stride=0, summary=0), "stride must be at least 1, got stride=0"),
         (lambda: SparseFixed(stride=4, summary=-1), "summary must be at least 0, got summary=-1"),

@@ -22,7 +22,7 @@ from regard.pattern.base import Atom
 from tests.pattern.strategies import cases
 
 NAMES = (
-    "axial, blocks, causal, dilated, documents, full, global, neighbourhood, prefix, randomblocks, "
+    "axial, blocks, causal, dilated, documents, full, global, local, neighbourhood, prefix, randomblocks, "
     "sparsefixed, sparsestrided, strided, windowed"
 )
 

@@ -6,7 +6,7 @@ from regard.pattern.checking import check_pattern
 from regard.pattern.dealing import Deal
 from regard.pattern.exchange import Exchange
 from regard.pattern.grid import Axial, Neighbourhood
-from regard.pattern.sequence import Causal, Dilated, Full, SparseStrided, Strided
+from regard.pattern.sequence import Causal, Dilated, Full, Local, SparseStrided, Strided
 from regard.pattern.spans import CacheBound, Span
 from regard.pattern.text import parse
 from regard.pattern.tiling import TileMap
@@ -25,6 +25,7 @@ __all__ = [
     "Exchange",
     "Full",
     "Global",
+    "Local",
     "Neighbourhood",
     "Not",
     "Or",

@@ -253,6 +253,14 @@ class Atom(Pattern):
         return None
 
     @property
+    def horizon_ahead(self) -> int:
+        """From how many positions ahead on all keys are alike, where that is more than its period.
+
+        Left out: 0, and a value that `repeats` tells keys further ahead than its period no longer apart.
+        """
+        return 0
+
+    @property
     def turns(self) -> list[tuple[int, int]] | None:
         """Queries at which the end of a span jumps or turns: (place, period or 0); None: see `repeats`."""
         return None

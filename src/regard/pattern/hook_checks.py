@@ -212,7 +212,10 @@ def period(atom: Atom, mask: Tensor) -> None:
     if step < 1 or back < 0 or first < 0:
         raise MismatchError(f"period must be at least 1 and horizon at least 0, got {step}, {(back, first)}")
     count = min(
-        [max(len(mask), min(first + back + 4 * step + 8, FARTHEST)), *([atom.total] if atom.total else [])]
+        [
+            max(len(mask), min(first + back + atom.horizon_ahead + 4 * step + 8, FARTHEST)),
+            *([atom.total] if atom.total else []),
+        ]
     )
     at = torch.arange(count)
     seen = atom.allows(at[:, None], at).expand(count, count)
@@ -241,12 +244,12 @@ def repeats(atom: Atom, mask: Tensor) -> None:
     if atom.period is None or atom.horizon is None or not atom.gives("spans"):
         raise MismatchError("what repeats must give its period, horizon and spans")
     step, (back, first) = atom.period, atom.horizon
-    count = max(len(mask), min(first + back + 4 * step + 8, FARTHEST))
+    count = max(len(mask), min(first + back + atom.horizon_ahead + 4 * step + 8, FARTHEST))
     at = torch.arange(count)
     seen = atom.allows(at[:, None], at).expand(count, count)
     old, new = at[: max(0, count - step)], at[step:]
-    settled = (old[:, None] - at > max(step, back)) & (old[:, None] >= first)
-    ahead = at >= (at[:, None] + step).clamp(min=first)
+    settled = (old[:, None] - at > max(step, back, atom.horizon_ahead)) & (old[:, None] >= first)
+    ahead = at >= (at[:, None] + max(step, atom.horizon_ahead)).clamp(min=first)
     ways = {
         f"not the same for the query {step} further on": (seen[new] != seen[old]) & settled,
         "later windows are told apart": (seen != seen[:, -1:]) & ahead,

@@ -1,8 +1,8 @@
 """Pairs at any length from few rows, for patterns that repeat.
 
-Let P be the least common multiple of the values' periods and W the longest of them, F the first positions
-that some value treats specially, B the larger of W and of how far back some value treats keys specially,
-and T = F + B + 1. Then
+Let P be the least common multiple of the values' periods and W the longest of them, or more where some value
+tells keys ahead apart for longer; F the first positions that some value treats specially, B the larger of W
+and of how far back some value treats keys specially, and T = F + B + 1. Then
 
 1. (q + P, k + P) is allowed as (q, k) is, for q, k ≥ F: only the first F positions are tied to a place;
 2. (q + P, k) is allowed as (q, k) is, for q − k > B and q ≥ F: so far back no key is in a window of the
@@ -67,7 +67,8 @@ def rhythm(pattern: Pattern) -> Rhythm | None:
     if not len(periods) == len(horizons) == len(atoms):
         return None
     back, first = (max(horizon[i] for horizon in horizons) for i in range(2))
-    return Rhythm(lcm(*periods), max(periods), back, first)
+    window = max(*periods, *(atom.horizon_ahead for atom in atoms))
+    return Rhythm(lcm(*periods), window, back, first)
 
 
 Rows = tuple[int, int]  # start ≤ q < stop

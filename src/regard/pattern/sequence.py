@@ -166,6 +166,66 @@ class Strided(Atom):
 
 
 @dataclass(frozen=True)
+class Local(Atom):
+    """A query sees itself and at most `reach` positions on either side, whatever the length.
+
+    >>> print(Local(reach=1).draw(4))
+    ##..
+    ###.
+    .###
+    ..##
+    """
+
+    reach: int
+    distance = True
+    repeats = True
+    letters: ClassVar = {"reach": "r"}
+    sees_itself = True
+    monotone = True
+    period = 1
+
+    def __post_init__(self) -> None:
+        check_field("reach", self.reach, 0)
+
+    def allows(self, q: Positions, k: Positions) -> Positions:
+        """|q − k| ≤ reach."""
+        return (q - k <= self.reach) & (k - q <= self.reach)
+
+    @property
+    def horizon(self) -> tuple[int, int]:
+        """reach + 1 positions."""
+        return self.reach + 1, 0
+
+    @property
+    def horizon_ahead(self) -> int:
+        """reach + 1 positions."""
+        return self.reach + 1
+
+    def spans(self, q: Tensor, m: int) -> list[Span]:
+        """[q − reach, q + reach]."""
+        return [Span(q - self.reach, q + self.reach + 1)]
+
+    def above(self, k: Tensor) -> tuple[Tensor, Tensor] | None:
+        """The latest `reach` queries before the key."""
+        return (k - self.reach).clamp(min=0), k
+
+    def tile_key(self, q0: Tensor, k0: Tensor, size: int) -> list[Tensor]:
+        """The distance; far tiles are all alike."""
+        return [(q0 - k0).clamp(-self.reach - size, self.reach + size)]
+
+    def closed_form(self, n: sympy.Symbol, fields: dict[str, sympy.Expr]) -> sympy.Expr:
+        """(2r+1)n − r(r+1) from n > r on, everything before."""
+        from sympy import Piecewise
+
+        r = fields["reach"]
+        return Piecewise(((2 * r + 1) * n - r * (r + 1), n > r), (n**2, True))
+
+    def kept(self) -> CacheBound | None:
+        """The latest reach + 1 keys."""
+        return CacheBound(recent=self.reach + 1)
+
+
+@dataclass(frozen=True)
 class Dilated(Atom):
     """A query sees itself and the `back` positions at distances step, 2·step, …, back·step.
 
