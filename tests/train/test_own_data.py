@@ -166,22 +166,22 @@ def test_a_table_from_nothing_to_a_prediction(tmp_path):
     assert opened.report().scores["accuracy"] == pytest.approx(opened.evaluate()["accuracy"])
 
 
-def test_known_names_and_functions(tmp_path, monkeypatch):
+def test_known_names_and_functions(own_place, monkeypatch):
     assert quick("vit-fashion-mnist-cpu", "digits").task.model.image == (8, 8)
-    (tmp_path / "mine.py").write_text(
+    (own_place / "mine.py").write_text(
         "import torch\nfrom regard.data import Images, Pictures\n"
         "def pictures():\n"
         "    part = Pictures(torch.zeros(20, 1, 4, 6, dtype=torch.uint8), torch.arange(20) % 2)\n"
         "    return Images('mine', ('a', 'b'), part, part)\n"
     )
-    monkeypatch.syspath_prepend(str(tmp_path))  # the command looks in the current directory by itself
+    monkeypatch.syspath_prepend(str(own_place))  # the command looks in the current directory by itself
     found = load("mine:pictures")
     assert isinstance(found, Images)
     assert isinstance(found.train, Pictures)
     assert load(found) is found
     recipe = quick("digits-vit", "mine:pictures")
     assert recipe.task.model.image == (4, 6)
-    run(recipe, tmp_path / "run")
+    run(recipe, own_place / "run")
     with pytest.raises(ValueError, match="mine has no 'no'"):
         load("mine:no")
     with pytest.raises(ValueError, match=r"no_such_module cannot be imported"):
