@@ -136,7 +136,8 @@ def books_of(files: Iterable[File], parts: dict[str, str | None]) -> list[Book]:
     named = (
         (file, drawn_part(file.inner, parts.get(file.inner), given or frozenset({"train"}))) for file in files
     )
-    return [Book(file, part, draw) for file, (part, draw) in named]
+    # One text is cut at a place: by another name it is the same text.
+    return [Book(file, part, draw if len(files) > 1 else 0.0) for file, (part, draw) in named]
 
 
 def store_books(folder: Path, name: str, books: list[Book]) -> Json:

@@ -75,7 +75,7 @@ def _listed(source: Source) -> _Listed:
         if not root.exists():
             raise ValueError(
                 f"there is no file or folder {source.path}; if it has moved, name the folder it is in as "
-                f"--data-dir"
+                f"--data-dir, or to eval itself as --data"
             )
         files, problems = files_below(root)
     except OSError as error:  # a name that is too long, a folder that may not be entered, links in a circle

@@ -7,6 +7,7 @@ from typing import Unpack
 
 import torch
 
+from regard.data import Source
 from regard.errors import check_int
 from regard.layers import Learned
 from regard.models import GPT
@@ -46,10 +47,18 @@ class LanguageRun(ReadingRun):
             "predict needs a classifier of images or texts, this model is for language; use regard generate"
         )
 
-    def report(self, *, test: bool = False, data_dir: Folder = None, worst: int = WORST) -> EvaluationReport:
+    def report(
+        self,
+        *,
+        test: bool = False,
+        data: Source | None = None,
+        whole: bool = False,
+        data_dir: Folder = None,
+        worst: int = WORST,
+    ) -> EvaluationReport:
         """Nothing: there are no classes to confuse and, without a recipe, no part that could be scored."""
         if self.recipe is not None:
-            return super().report(test=test, data_dir=data_dir, worst=worst)  # which says who has one
+            return super().report(test=test, worst=worst)  # which says who has one
         raise ValueError(
             f"{self.name} has no recipe that tells what text was held out, so there is nothing to score: "
             "its card has its score, and a run of `regard train` can be scored"

@@ -9,7 +9,7 @@ from typing import Unpack
 import torch
 from torch import Tensor, nn
 
-from regard.data import Images, Pictures, Reviews, Texts, Tokenizer, load
+from regard.data import Images, Pictures, Reviews, Source, Texts, Tokenizer, load
 from regard.files import write_json
 from regard.models.sampling import SamplingOptions
 from regard.paper.pages import numbers
@@ -17,10 +17,12 @@ from regard.paper.quantities import number
 from regard.probe import Completion, ImageLook, TextLook
 from regard.probe.report import WORST, EvaluationReport
 from regard.train.beginning import Begin
-from regard.train.data_notes import other_data
+from regard.train.data_notes import DATA, other_data
 from regard.train.folder import MODEL, RECIPE, TEST, check_recipe, read_recipe
-from regard.train.recipe import Recipe, Start
+from regard.train.recipe import Recipe
+from regard.train.runs.other_data import loaded, read_as
 from regard.train.task import TaskSetting, parted
+from regard.train.tasks.course import CourseGPT
 from regard.train.tasks.sources import source_in
 from regard.values import Json
 
@@ -200,30 +202,53 @@ class Run:
         raise ValueError(f"held-out pictures need a run for images or completion, got one for {self.kind}")
 
     @torch.no_grad()
-    def evaluate(self, *, test: bool = False, data_dir: Folder = None) -> dict[str, float]:
+    def evaluate(
+        self, *, test: bool = False, data: Source | None = None, data_dir: Folder = None
+    ) -> dict[str, float]:
         """Its scores, in float32: on its validation part or, recorded, on the test part.
 
-        A model of the zoo has no recipe, so that only the test part is known.
+        `data` is where its data lie now, or another set of the same classes, whose parts are cut alike. A
+        model of the zoo has no recipe, so that only the test part is known.
         """
         recipe = self.recipe
         if recipe is None:
-            return self.report(test=test, data_dir=data_dir).scores
+            return self.report(test=test, data=data, data_dir=data_dir).scores
         check_recipe(self.folder, recipe)  # another one may mean other data, or another cut of them
         value = recipe.task
         if hasattr(value, "start"):
             value = replace(value, start=str(self.folder / MODEL))  # its tokenizer, not one trained anew
         folder = None if data_dir is None else Path(data_dir)
-        begin = Begin(self.name, tokenizer=self.tokenizer) if isinstance(recipe.before, Start) else None
+        if data is not None:
+            value = replace(value, data=read_as(self.description, data))
+            loaded(self.description, value.data, folder)
+        # Of other data another tokenizer would be learned; the textbook's data set brings its own.
+        textbook = isinstance(getattr(value, "model", None), CourseGPT)
+        if textbook and data is not None:
+            raise ValueError(
+                f"{self.name} is the textbook's GPT, which knows the words of its own data alone"
+            )
+        begin = None if textbook else Begin(self.name, tokenizer=self.tokenizer)
         task = value.build(TaskSetting(self.device, recipe.seed, folder, recipe.checks.overfit, begin))
         scores = task.test(self.model) if test else task.validate(self.model)
-        if (change := other_data(self.folder, task)) is not None:
+        change = other_data(self.folder, task)
+        if data is not None and not (self.folder / DATA).exists():
+            change = f"{data.named} is not the set that this run was trained on"
+        if change is not None:
             unkept = "; the score is not recorded" if test else ""
             warnings.warn(f"{change}{unkept}", stacklevel=2)
         elif test:
             write_json(self.folder / TEST, scores)
         return scores
 
-    def report(self, *, test: bool = False, data_dir: Folder = None, worst: int = WORST) -> EvaluationReport:
+    def report(
+        self,
+        *,
+        test: bool = False,
+        data: Source | None = None,
+        whole: bool = False,
+        data_dir: Folder = None,
+        worst: int = WORST,
+    ) -> EvaluationReport:
         """How a classifier fares on its validation part or, recorded, on the test part, and its mistakes."""
         raise ValueError(f"report needs a classifier of images or texts, this model is for {self.kind}")
 
@@ -231,7 +256,9 @@ class Run:
 class PretrainingRun(Run):
     """What an encoder learned from hidden words: a start for others, whose own head was not kept."""
 
-    def evaluate(self, *, test: bool = False, data_dir: Folder = None) -> dict[str, float]:
+    def evaluate(
+        self, *, test: bool = False, data: Source | None = None, data_dir: Folder = None
+    ) -> dict[str, float]:
         """Nothing: it cannot name hidden words any more."""
         raise ValueError(
             f"{self.folder} is a pretraining: its head was not kept; evaluate what was trained from it"
@@ -246,21 +273,40 @@ class Classifier(Run):
         """The classes, in the order of the logits."""
         return list(self.description["classes"])
 
-    def report(self, *, test: bool = False, data_dir: Folder = None, worst: int = WORST) -> EvaluationReport:
-        """How it fares on its validation part or, recorded, on the test part, and its worst mistakes."""
+    def report(
+        self,
+        *,
+        test: bool = False,
+        data: Source | None = None,
+        whole: bool = False,
+        data_dir: Folder = None,
+        worst: int = WORST,
+    ) -> EvaluationReport:
+        """How it fares on its validation part or, recorded, on the test part, and its worst mistakes.
+
+        `data` is where its data lie now, or another set of the same classes; with `whole`, every example of
+        that one is scored.
+        """
         recipe = self.recipe
-        if recipe is None and not test:
+        if whole and (data is None or test):
+            raise ValueError("--all is for another set, which --data names, and goes without --test")
+        if recipe is None and not test and not whole:
             raise ValueError(f"{self.name} has no recipe that tells its validation part; add --test")
-        found = load(source_in(self.description), folder=data_dir)
+        named = source_in(self.description) if data is None else read_as(self.description, data)
+        found = load(named, folder=data_dir) if data is None else loaded(self.description, named, data_dir)
         assert isinstance(found, Images | Reviews)
         part = found.test
         if test and not len(part):
             raise ValueError(f"{found.name} has no test part")
+        if whole:
+            if len(part):
+                raise ValueError(f"{found.name} has a test part: score that with --test in place of --all")
+            return replace(self.judge(found.train, worst), name=self.name, data=found.name, part="all")
         if recipe is not None and not test:
             _, held = parted(found, recipe.task.validation, recipe.checks.overfit)
             part = found.train.take(held)
         out = self.judge(part, worst)
-        if test and recipe is not None:
+        if test and recipe is not None and data is None:
             write_json(self.folder / TEST, out.scores)
         return replace(out, name=self.name, data=found.name, part="test" if test else "validation")
 
