@@ -53,17 +53,18 @@ class Judge:
 
     def __init__(self, task: Assignment, observed: Observed) -> None:
         self.task, self.observed = task, observed
+        self.readings = [one for one in observed.candidates if not one.last] or [Candidate()]
         self.until = time.monotonic() + PATIENCE
 
     def report(self) -> Report:
         """Try the definition, then single mistakes, then pairs."""
         for choices in ({}, *self.task.accepts):
-            for candidate in self.observed.candidates:
+            for candidate in self.readings:
                 if self.fits(candidate, choices, self.observed.tried):
                     return self._all_equal(candidate)
         values = [tried for tried in self.observed.tried if tried[0].flaw is None]
         for choices in ({}, *self.task.accepts):
-            for candidate in self.observed.candidates:
+            for candidate in self.readings:
                 if self.fits(candidate, choices, values):
                     return self._wrong(candidate, self._flaws(candidate), choices)
         for candidate, mistakes, choices in self._suspects():
@@ -72,7 +73,12 @@ class Judge:
                 flaws = self._flaws(candidate)
                 own = () if candidate.flaw is None else (candidate.flaw,)
                 return self._wrong(candidate, (*mistakes, *own, *flaws))
-        return self._wrong(self._ranked()[0], self._flaws(self._ranked()[0]))
+        for candidate in self.observed.candidates:
+            if candidate.last and self.fits(candidate, {}, values):
+                flaws = self._flaws(candidate)
+                return self._wrong(candidate, flaws) if flaws else self._all_equal(candidate)
+        closest = self._ranked()[0]
+        return self._wrong(closest, self._flaws(closest))
 
     def fits(self, candidate: Candidate, choices: Choices, tried: Sequence[Tried]) -> bool:
         """Whether everything that was tried came out as predicted."""
@@ -98,7 +104,7 @@ class Judge:
         bases = ({}, *self.task.accepts)
         for mistake in self.task.mistakes:
             for base in bases:
-                for candidate in self.observed.candidates:
+                for candidate in self.readings:
                     yield candidate, (mistake,), {**base, **mistake.choices}
                     if time.monotonic() > self.until:
                         return
@@ -116,7 +122,7 @@ class Judge:
         def agrees(candidate: Candidate) -> int:
             return -sum(self.right(candidate, {}, one) for one in self.observed.tried)
 
-        return sorted(self.observed.candidates, key=agrees)
+        return sorted(self.readings, key=agrees)
 
     def _flaws(self, candidate: Candidate) -> tuple[Mistake, ...]:
         """Properties that do not hold."""

@@ -20,7 +20,7 @@ class Mistake:
 
     name: str
     says: str
-    choices: Choices = field(default_factory=dict)
+    choices: Choices = field(default_factory=dict, hash=False)
     lesson: str = ""
 
 
@@ -68,6 +68,7 @@ class Candidate:
     weights: object = None
     flaw: Mistake | None = None
     free: str = ""  # what could not be told apart, for the report
+    last: bool = False  # tried only after the mistakes, because it leaves something open
 
 
 @dataclass(frozen=True)
