@@ -29,6 +29,7 @@ LEVELS = [
     {"recipes"},
     {"zoo"},
     {"lessons"},
+    {"grade"},
     {"bench", "tour", "studio"},
     {"cli"},
 ]

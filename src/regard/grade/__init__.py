@@ -42,7 +42,9 @@ def get_task(name: str) -> Assignment:
             raise ValueError(f"{name} must hold TASK = function_task(…), got {type(found).__name__}")
         return found
     if name not in TASKS:
-        raise ValueError(f"no task is called {name!r}{did_you_mean(name, TASKS) or ';'} tasks: {', '.join(TASKS)}")
+        raise ValueError(
+            f"no task is called {name!r}{did_you_mean(name, TASKS) or ';'} tasks: {', '.join(TASKS)}"
+        )
     module, inner = TASKS[name].split(":")
     task = getattr(import_module(f"regard.grade.tasks.{module}"), inner)
     assert isinstance(task, Assignment)
@@ -50,7 +52,12 @@ def get_task(name: str) -> Assignment:
 
 
 def grade(
-    task: str | Assignment, source: str | Path, *, sandbox: Sandbox | None = None, seed: int = 0, unsafe: bool = False
+    task: str | Assignment,
+    source: str | Path,
+    *,
+    sandbox: Sandbox | None = None,
+    seed: int = 0,
+    unsafe: bool = False,
 ) -> Report:
     """The report on a solution of a task: a .py or .ipynb file as a Path, or source as text.
 

@@ -92,7 +92,11 @@ def weights(scores: Tensor, mask: Tensor | None, softmax: str, masked: str) -> T
         alpha = scores / scores.sum(-1, keepdim=True)
     else:
         alpha = scores.log_softmax(-1)
-    if allowed is not None and masked in ("before", "transposed", "inverted") and softmax in ("keys", "queries"):
+    if (
+        allowed is not None
+        and masked in ("before", "transposed", "inverted")
+        and softmax in ("keys", "queries")
+    ):
         alpha = alpha.masked_fill(~allowed, 0.0)
     return alpha * allowed.to(alpha.dtype) if masked == "after" and allowed is not None else alpha
 

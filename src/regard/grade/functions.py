@@ -58,7 +58,9 @@ class Functions:
         def name_of(symbol: str) -> str:
             return student.need(symbol, *self.spellings.get(symbol, ()))
 
-        found = [symbol for symbol in self.definitions if student.find([symbol, *self.spellings.get(symbol, ())])]
+        found = [
+            symbol for symbol in self.definitions if student.find([symbol, *self.spellings.get(symbol, ())])
+        ]
         if not found:
             name_of(next(iter(self.definitions)))
         for part, symbol, args in self.cases(student.generator()):

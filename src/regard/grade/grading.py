@@ -16,11 +16,18 @@ from regard.grade.student import Student
 from regard.grade.task import Assignment
 
 MUCH = 1_000_000  # printed characters worth a word
-ANSWERS = NamedMistake("answers-imported", "nothing of its own: it imports regard, which holds the answers", "")
+ANSWERS = NamedMistake(
+    "answers-imported", "nothing of its own: it imports regard, which holds the answers", ""
+)
 
 
 def grade_one(
-    task: str | Assignment, source: str | Path, *, sandbox: Sandbox | None = None, seed: int = 0, unsafe: bool = False
+    task: str | Assignment,
+    source: str | Path,
+    *,
+    sandbox: Sandbox | None = None,
+    seed: int = 0,
+    unsafe: bool = False,
 ) -> Report:
     """The report on one task."""
     found = get_task(task) if isinstance(task, str) else task
@@ -42,11 +49,16 @@ def grade_all(
         return _all(place, texts, tasks, seed)
 
 
-def _all(sandbox: Sandbox, texts: Sequence[str], tasks: Sequence[Assignment] | None, seed: int) -> list[Report]:
+def _all(
+    sandbox: Sandbox, texts: Sequence[str], tasks: Sequence[Assignment] | None, seed: int
+) -> list[Report]:
     try:
         guest = sandbox.guest(texts)
     except GuestLost as lost:
-        return [failed(task, f"the file does not run: {lost}") for task in tasks or [get_task(name) for name in TASKS]]
+        return [
+            failed(task, f"the file does not run: {lost}")
+            for task in tasks or [get_task(name) for name in TASKS]
+        ]
     wanted = tasks
     try:
         if wanted is None:
@@ -74,7 +86,10 @@ def _told(guest: Guest) -> str:
 
 
 def _faults(guest: Guest) -> list[str]:
-    return [f"line {one.get('line')} raises {one.get('kind')}: {str(one.get('text'))[:150]}" for one in guest.faults]
+    return [
+        f"line {one.get('line')} raises {one.get('kind')}: {str(one.get('text'))[:150]}"
+        for one in guest.faults
+    ]
 
 
 def _finished(report: Report, guest: Guest) -> Report:

@@ -17,7 +17,7 @@ from regard.grade.student import Student
 from regard.grade.task import Assignment, Candidate, Choices, Mistake, Observed, Tried, Trouble, Views
 
 PATIENCE = 4.0  # seconds of looking for a mistake
-CLOSE_READINGS = 4  # of the student's weights, with which pairs of mistakes are tried
+CLOSE_READINGS = 12  # of the student's weights, with which pairs of mistakes are tried
 
 
 def judge(task: Assignment, student: Student) -> Report:
@@ -130,7 +130,9 @@ class Judge:
             dict.fromkeys(
                 one[0].flaw
                 for one in self.observed.tried
-                if one[0].flaw is not None and not isinstance(one[1], Trouble) and not self.right(candidate, {}, one)
+                if one[0].flaw is not None
+                and not isinstance(one[1], Trouble)
+                and not self.right(candidate, {}, one)
             )
         )
 
@@ -143,7 +145,9 @@ class Judge:
         notes = (*self.observed.notes, *([candidate.free] if candidate.free else []))
         return Report(task.name, task.title, True, says, parts, notes=notes)
 
-    def _wrong(self, candidate: Candidate, mistakes: tuple[Mistake, ...], base: Choices | None = None) -> Report:
+    def _wrong(
+        self, candidate: Candidate, mistakes: tuple[Mistake, ...], base: Choices | None = None
+    ) -> Report:
         task, choices = self.task, {} if base is None else base
         wrong = [one for one in self.observed.tried if not self.right(candidate, choices, one)]
         parts = []
@@ -157,7 +161,14 @@ class Judge:
         )
         example = next((shown for one in wrong if (shown := self._shown(candidate, one))), None)
         return Report(
-            task.name, task.title, False, self._says(named, wrong), tuple(parts), named, example, self.observed.notes
+            task.name,
+            task.title,
+            False,
+            self._says(named, wrong),
+            tuple(parts),
+            named,
+            example,
+            self.observed.notes,
         )
 
     def _says(self, named: tuple[NamedMistake, ...], wrong: Sequence[Tried]) -> str:

@@ -42,7 +42,11 @@ def second_of(value: object) -> object | None:
 
 
 def properties(
-    student: Student, made: Handle, part: str, inputs: tuple[object, ...], named: Mapping[str, object] | None = None
+    student: Student,
+    made: Handle,
+    part: str,
+    inputs: tuple[object, ...],
+    named: Mapping[str, object] | None = None,
 ) -> Iterable[Tried]:
     """Gradient reaches every weight, examples do not mix, and evaluation is deterministic."""
     given = dict(named or {})

@@ -53,7 +53,11 @@ class NormWeights:
 def affine_maps(entries: Sequence[Entry], width: int) -> list[AffineMap]:
     """Every map from `width` numbers, in order: linear layers, and parameters of one's own in any layout."""
     found: list[AffineMap] = []
-    raw_bias = [one.value for one in entries if one.kind == "own" and one.value is not None and "b" in one.name.lower()]
+    raw_bias = [
+        one.value
+        for one in entries
+        if one.kind == "own" and one.value is not None and "b" in one.name.lower()
+    ]
     for one in entries:
         value = one.value
         if value is None or value.ndim < 2:
@@ -63,7 +67,11 @@ def affine_maps(entries: Sequence[Entry], width: int) -> list[AffineMap]:
             found.append(AffineMap(_with(value, bias), one.path))
         elif one.kind == "attention" and value.shape[-1] == width:
             bias = next((b.value for b in entries if b.path == one.path and b.name == "in_proj_bias"), None)
-            found.append(AffineMap(_with(value, bias if bias is not None and len(bias) == len(value) else None), one.path))
+            found.append(
+                AffineMap(
+                    _with(value, bias if bias is not None and len(bias) == len(value) else None), one.path
+                )
+            )
         elif one.kind == "own" and width in value.shape and value.numel() > width:
             for axis in {value.ndim - 1, 0, *range(value.ndim)} if value.ndim == 3 else (0, 1):
                 if value.shape[axis] == width:
@@ -91,7 +99,9 @@ def attention_readings(entries: Sequence[Entry], d: int, H: int, h: int) -> Iter
             yield HeadMaps(q, k, v, None if o is None else o.full)
 
 
-def _triples(maps: Sequence[AffineMap], H: int, h: int) -> Iterator[tuple[tuple[Tensor, Tensor, Tensor], list[AffineMap]]]:
+def _triples(
+    maps: Sequence[AffineMap], H: int, h: int
+) -> Iterator[tuple[tuple[Tensor, Tensor, Tensor], list[AffineMap]]]:
     whole = [m for m in maps if m.full.shape[0] == H * h]
     for three in permutations(whole[:6], 3):
         for layout in range(2 if H > 1 else 1):
@@ -111,7 +121,9 @@ def _triples(maps: Sequence[AffineMap], H: int, h: int) -> Iterator[tuple[tuple[
         yield from _by_head(maps, H, h)
 
 
-def _by_head(maps: Sequence[AffineMap], H: int, h: int) -> Iterator[tuple[tuple[Tensor, Tensor, Tensor], list[AffineMap]]]:
+def _by_head(
+    maps: Sequence[AffineMap], H: int, h: int
+) -> Iterator[tuple[tuple[Tensor, Tensor, Tensor], list[AffineMap]]]:
     """Heads with maps of their own, one head after another or one role after another."""
     small = [m for m in maps if m.full.shape[0] == h]
     thirds = [m for m in maps if m.full.shape[0] == 3 * h]

@@ -79,7 +79,10 @@ class Report:
         }  # fmt: skip
 
     def __str__(self) -> str:
-        lines = [f"{'✓' if self.right else '✗'} {self.task}: {self.points} of {self.most} points", f"  {self.says}"]
+        lines = [
+            f"{'✓' if self.right else '✗'} {self.task}: {self.points} of {self.most} points",
+            f"  {self.says}",
+        ]
         lines += [f"  more: regard lesson {one.lesson}" for one in self.mistakes if one.lesson]
         if self.example is not None:
             lines += [f"  {line}" for line in in_words(self.example)]

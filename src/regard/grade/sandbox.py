@@ -139,7 +139,9 @@ class Sandbox:
 
 def _readable() -> list[str]:
     """Python and its libraries, and NLTK's data where it is."""
-    homes = [Path(path) / "nltk_data" for path in ("~", "/usr/share", "/usr/local/share", "/usr/lib", sys.prefix)]
+    homes = [
+        Path(path) / "nltk_data" for path in ("~", "/usr/share", "/usr/local/share", "/usr/lib", sys.prefix)
+    ]
     given = [os.environ["NLTK_DATA"]] if "NLTK_DATA" in os.environ else []
     trees = [sys.prefix, sys.base_prefix, *given, *(str(path.expanduser()) for path in homes)]
     trees += [path for path in sys.path if "site-packages" in path or "dist-packages" in path]
@@ -165,7 +167,9 @@ class Guest:
         told = self._receive(self.limits.whole)
         names, faults = told.get("names"), told.get("faults")
         self.names = tuple(map(str, names)) if isinstance(names, list) else ()
-        self.faults = tuple(fault for fault in faults if isinstance(fault, dict)) if isinstance(faults, list) else ()
+        self.faults = (
+            tuple(fault for fault in faults if isinstance(fault, dict)) if isinstance(faults, list) else ()
+        )
 
     def __enter__(self) -> Guest:
         return self
@@ -219,7 +223,14 @@ class Guest:
     def call(self, target: str | Handle | Foreign, *args: object, method: str = "", seed: int = 0,
              **named: object) -> object:  # fmt: skip
         """Call a function of the file, or a method of an object of it."""
-        request = {"do": "call", "target": target, "args": args, "named": named, "method": method, "seed": seed}
+        request = {
+            "do": "call",
+            "target": target,
+            "args": args,
+            "named": named,
+            "method": method,
+            "seed": seed,
+        }
         return self.ask(request)
 
 

@@ -56,5 +56,7 @@ def _plain(source: str) -> str:
 
 def _line(line: str) -> str:
     bare = line.lstrip()
-    magic = bare.startswith(("%", "!", "?")) or (bare.endswith("?") and bare[:-1].replace(".", "").isidentifier())
+    magic = bare.startswith(("%", "!", "?")) or (
+        bare.endswith("?") and bare[:-1].replace(".", "").isidentifier()
+    )
     return line[: len(line) - len(bare)] + "pass" if magic else line

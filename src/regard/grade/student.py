@@ -99,7 +99,9 @@ class Student:
         """A module with new random weights, so large that every mistake shows, and these weights."""
         made = self.make(target, *args, **named)
         entries, generator = self.weights(made), self.generator(7)
-        values = {one.full: _drawn(one, generator) for one in entries if one.learned and one.value is not None}
+        values = {
+            one.full: _drawn(one, generator) for one in entries if one.learned and one.value is not None
+        }
         self.guest.ask({"do": "set", "target": made, "values": values})
         return made, self.weights(made)
 

@@ -14,7 +14,12 @@ LIST = 1 << 3  # the names in a folder
 READ = 1 << 2 | LIST
 USE = 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15  # read and write what is there, as a device
 EVERYTHING = (1 << 16) - 1
-RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15}  # how many rights on files each version of Landlock knows; later ones: 16
+RIGHTS = {
+    1: 13,
+    2: 14,
+    3: 15,
+    4: 15,
+}  # how many rights on files each version of Landlock knows; later ones: 16
 NETWORK, SCOPES = 0b11, 0b11  # binding and connecting over TCP; abstract sockets and signals
 
 

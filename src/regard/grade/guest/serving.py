@@ -33,7 +33,9 @@ class Traffic(TorchDispatchMode):
     ) -> object:
         """Count, and do as always."""
         out = func(*args, **(kwargs if isinstance(kwargs, dict) else {}))
-        if not any(word in str(func) for word in ("view", "expand", "transpose", "permute", "slice", "select")):
+        if not any(
+            word in str(func) for word in ("view", "expand", "transpose", "permute", "slice", "select")
+        ):
             for value in (*args, out):
                 self.count += value.numel() if isinstance(value, Tensor) else 1
         return out
@@ -95,7 +97,11 @@ class Server:
 
     def _target(self, request: Mapping[str, object]) -> object:
         target = request["target"]
-        found = self._inside(target) if isinstance(target, Handle | Foreign) else self.module.__dict__[str(target)]
+        found = (
+            self._inside(target)
+            if isinstance(target, Handle | Foreign)
+            else self.module.__dict__[str(target)]
+        )
         for part in filter(None, str(request.get("method", "")).split(".")):
             found = getattr(found, part)
         return found
@@ -138,10 +144,18 @@ class Server:
             kind = next((name for name, cls in KINDS if isinstance(module, cls)), "own")
             extra = {"eps": float(getattr(module, "eps", 0.0))} if kind == "norm" else {}
             for name, weight in module.named_parameters(recurse=False):
-                row = {"path": path, "kind": kind, "name": name, "value": weight, "learned": weight.requires_grad}
+                row = {
+                    "path": path,
+                    "kind": kind,
+                    "name": name,
+                    "value": weight,
+                    "learned": weight.requires_grad,
+                }
                 rows.append(row | extra)
             if kind == "norm" and not any(True for _ in module.parameters(recurse=False)):
-                rows.append({"path": path, "kind": kind, "name": "none", "value": None, "learned": False} | extra)
+                rows.append(
+                    {"path": path, "kind": kind, "name": "none", "value": None, "learned": False} | extra
+                )
         return rows
 
     def _set(self, request: Mapping[str, object]) -> object:
@@ -162,7 +176,12 @@ class Server:
         assert isinstance(target, nn.Module)
         target.zero_grad(set_to_none=True)
         out = target(*args, **named)
-        leaves = [value for value in (out if isinstance(out, tuple | list) else [out]) if isinstance(value, Tensor)]
+        # The output alone: weights that are shown beside it would bring gradient to what it does not reach.
+        leaves = [
+            value
+            for value in (out[:1] if isinstance(out, tuple | list) else [out])
+            if isinstance(value, Tensor)
+        ]
         wanted = [value for value in leaves if value.is_floating_point() and value.requires_grad]
         if not wanted:
             return {name: 0.0 for name, weight in target.named_parameters() if weight.requires_grad}
@@ -190,6 +209,3 @@ def answer_forever(server: Server) -> None:
     """Serve until the judge hangs up; nothing that happens here is anybody else's trouble."""
     with suppress(BaseException):
         server.serve()
-
-
-

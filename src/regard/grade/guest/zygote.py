@@ -141,5 +141,3 @@ def _forget_ourselves(own: Path) -> running.NoAnswers:
     os.environ.update(HOME=str(own), TMPDIR=str(own), MPLCONFIGDIR=str(own), MPLBACKEND="Agg")
     tempfile.tempdir = str(own)
     return guard
-
-

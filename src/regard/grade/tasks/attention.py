@@ -21,7 +21,17 @@ from regard.grade.probing import probe_attention
 from regard.grade.readings import MOST, HeadMaps, attention_readings
 from regard.grade.sandbox import StudentError
 from regard.grade.student import Entry, Student
-from regard.grade.task import Assignment, Candidate, Case, Choices, Mistake, Observed, PartPoints, Tried, Views
+from regard.grade.task import (
+    Assignment,
+    Candidate,
+    Case,
+    Choices,
+    Mistake,
+    Observed,
+    PartPoints,
+    Tried,
+    Views,
+)
 from regard.grade.wire import Handle
 
 HEAD = '''"""One attention head. What the layers inside are called, biases, loops or einsum: all of it is yours."""
@@ -64,7 +74,9 @@ class MultiHeadedAttention(nn.Module):
         """
         raise NotImplementedError
 '''
-UNSCALED = "its weights were found by probing, which cannot tell the scale of the scores from that of the weights"
+UNSCALED = (
+    "its weights were found by probing, which cannot tell the scale of the scores from that of the weights"
+)
 
 
 def masks_for(B: int, T: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
@@ -185,7 +197,11 @@ def predict_attention(candidate: Candidate, case: Case, choices: Choices) -> Vie
     assert mask is None or isinstance(mask, Tensor)
     out, alphas = attend(x, maps, mask, **choices)  # type: ignore[arg-type]
     single = len(maps.q) == 1
-    return {"output": out, "weights": alphas[:, 0] if single else alphas, "mean of the weights": alphas.mean(1)}
+    return {
+        "output": out,
+        "weights": alphas[:, 0] if single else alphas,
+        "mean of the weights": alphas.mean(1),
+    }
 
 
 _PARTS = (PartPoints("without a mask", 2), PartPoints("with a mask", 2), PartPoints("as a module", 1))

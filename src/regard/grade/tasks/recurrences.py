@@ -126,7 +126,12 @@ def _random(generator: torch.Generator, *shape: int) -> Tensor:
 
 def _vectors(generator: torch.Generator) -> Iterator[tuple[str, str, tuple[object, ...]]]:
     for part, B, T, c, h in (("one step", 1, 1, 2, 2), ("states", 1, 2, 1, 2), ("states", 2, 5, 3, 4)):
-        args = (_random(generator, B, T, c), _random(generator, h, c), _random(generator, h, h), _random(generator, h))
+        args = (
+            _random(generator, B, T, c),
+            _random(generator, h, c),
+            _random(generator, h, h),
+            _random(generator, h),
+        )
         yield part, "vector_rnn", args
 
 
