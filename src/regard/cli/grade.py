@@ -1,4 +1,4 @@
-"""`regard grade` and `regard exercise`: student code held against the definition, and skeletons to begin with."""
+"""`regard grade` and `regard exercise`: student code held against the definition, and skeletons."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Words = Annotated[
 ]
 
 
-def grade(
+def grade(  # noqa: PLR0913, PLR0917 - the options of a command
     given: Words = None,
     csv: Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="A line a student.")] = None,
     html: Annotated[bool, typer.Option("--html", help="A page a student, in --out.")] = False,

@@ -50,7 +50,7 @@ def attend(
     scores = q @ k.mT
     if not maps.probed:
         scores = scores * {"√h": h**-0.5, "none": 1.0, "h": 1 / h, "√d": d**-0.5, "d": 1 / d, "√Hh": (H * h) ** -0.5,
-                           "√T": T**-0.5, "times": h**0.5, "√H": H**-0.5, 
+                           "√T": T**-0.5, "times": h**0.5, "√H": H**-0.5,
                            "root of root": h**-0.25}[scale]  # fmt: skip
     alpha = weights(scores, mask, softmax, masked)
     out = (alpha.mT if weighs == "columns" else alpha) @ v  # B H T h

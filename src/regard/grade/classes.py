@@ -1,4 +1,4 @@
-"""A class of submissions: graded in parallel, gone on with where it was left, and the same for the same seed."""
+"""A class of submissions: graded in parallel, resumable, and the same for the same seed."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def grade_class(
     unsafe: bool = False,
     tell: Callable[[Row], None] | None = None,
 ) -> list[Row]:
-    """A row for each student, in order of names; each is also `out/STUDENT.json`, from which a later call goes on.
+    """A row for each student, by name; each is also `out/STUDENT.json`, from which a later call goes on.
 
     A student's row has `student`, `points`, `most`, `reports` (as `Report.as_dict` gives them) and `fault`.
     """

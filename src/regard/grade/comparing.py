@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 
-def same(got: object, want: object, tolerance: float) -> bool:
+def same(got: object, want: object, tolerance: float) -> bool:  # noqa: PLR0911 - one kind after another
     """Equal in shape and value; lists and numbers count as tensors, and types of numbers do not matter.
 
     >>> same([1, 2], torch.tensor([1.0, 2.0]), 0.0), same(torch.ones(2), torch.ones(1, 2), 0.0)

@@ -1,4 +1,4 @@
-"""Tasks that ask for functions: a definition of each, cases, and mistakes as changed keywords of the definition.
+"""Tasks that ask for functions: a definition of each, cases, and mistakes as its changed keywords.
 
 This is all that a task of one's own needs; see docs/howto/grade.md.
 """

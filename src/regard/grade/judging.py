@@ -86,7 +86,7 @@ class Judge:
 
     def right(self, candidate: Candidate, choices: Choices, one: Tried) -> bool:
         """Whether one case came out as predicted."""
-        case, got = one
+        got = one[1]
         if isinstance(got, Trouble):
             return False
         want = self._predicted(candidate, choices, one)

@@ -1,4 +1,4 @@
-"""Tasks that ask for modules: making one, calling it with what the sheet gives, and reading what comes out."""
+"""Tasks that ask for modules: making one, calling it as the sheet says, reading what comes out."""
 
 from __future__ import annotations
 
@@ -52,19 +52,19 @@ def properties(
     given = dict(named or {})
 
     def gradient() -> Views:
-        lost = student.stuck(made, *inputs, **given)
+        lost = student.stuck(made, inputs, given)
         return {"holds": True if not lost else f"none reaches {', '.join(lost[:4])}"}
 
     def apart() -> Views:
-        whole = first_of(student.call(made, *inputs, **given))
+        whole = first_of(student.call(made, *inputs, named=given))
         x = inputs[0]
         assert isinstance(x, Tensor)
-        one = first_of(student.call(made, x[:1], *inputs[1:], **given))
+        one = first_of(student.call(made, x[:1], *inputs[1:], named=given))
         fits = isinstance(whole, Tensor) and isinstance(one, Tensor) and one.shape == whole[:1].shape
         return {"holds": fits and bool(torch.allclose(one, whole[:1], atol=1e-4))}  # type: ignore[arg-type, index]
 
     def again() -> Views:
-        a, b = (first_of(student.guest.call(made, *inputs, seed=seed, **given)) for seed in (1, 2))
+        a, b = (first_of(student.guest.call(made, *inputs, seed=seed, named=given)) for seed in (1, 2))
         return {"holds": isinstance(a, Tensor) and isinstance(b, Tensor) and a.shape == b.shape
                 and bool(torch.allclose(a, b, atol=1e-5))}  # fmt: skip
 

@@ -27,20 +27,23 @@ def class_page(rows: Sequence[Row]) -> str:
     """The page of the class, with a link to each student's."""
     body = [
         [
-            f'<a href="{quote(str(one["student"]))}.html">{escape(str(one["student"]))}</a>',
+            str(one["student"]),
             f"{one['points']} of {one['most']}",
-            escape(", ".join(name for report in reports_of(one) for name in mistakes_of(report))),
+            ", ".join(name for report in reports_of(one) for name in mistakes_of(report)),
         ]
         for one in rows
     ]
-    return page("Grades", [Section("Students", table(["student", "points", "mistakes"], body))])
+    names = [str(one["student"]) for one in rows]
+    links = " ".join(f'<a href="{quote(name)}.html">{escape(name)}</a>' for name in names)
+    overview = Section("Students", table(["student", "points", "mistakes"], body, "words-last"))
+    return page("Grades", [overview, Section("Pages", f"<p>{links}</p>")])
 
 
 def _task(report: dict[str, object]) -> str:
     parts = report.get("parts")
-    lines = [[escape(str(part["name"])), f"{part['points']} of {part['most']}", escape(str(part["why"]))]
+    lines = [[str(part["name"]), f"{part['points']} of {part['most']}", str(part["why"])]
              for part in (parts if isinstance(parts, list) else [])]  # fmt: skip
-    out = [f"<p>{escape(str(report['says']))}</p>", table(["part", "points", "why"], lines)]
+    out = [f"<p>{escape(str(report['says']))}</p>", table(["part", "points", "why"], lines, "words-last")]
     example = report.get("example")
     if isinstance(example, dict):
         says = f"Smallest example: {example['call']}, {example['view']}: {example['says']}"
@@ -78,7 +81,7 @@ def _grid(value: object, example: dict[str, object]) -> str:
                 words(x + CELL / 2, y + CELL / 2 + 4, text, fill=ink, font_size=10, text_anchor="middle")
             )
     rows, cols = grid.shape
-    return drawing(parts, cols * CELL, rows * CELL, "a matrix of numbers")
+    return drawing(parts, (0, 0, cols * CELL, rows * CELL), "a matrix", width=cols * CELL, height=rows * CELL)
 
 
 def _colour(share: float) -> tuple[int, ...]:

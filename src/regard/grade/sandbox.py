@@ -221,13 +221,13 @@ class Guest:
         return answer.get("value")
 
     def call(self, target: str | Handle | Foreign, *args: object, method: str = "", seed: int = 0,
-             **named: object) -> object:  # fmt: skip
+             named: Mapping[str, object] | None = None) -> object:  # fmt: skip
         """Call a function of the file, or a method of an object of it."""
         request = {
             "do": "call",
             "target": target,
             "args": args,
-            "named": named,
+            "named": dict(named or {}),
             "method": method,
             "seed": seed,
         }

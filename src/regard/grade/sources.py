@@ -1,4 +1,4 @@
-"""A student's file as pieces of source: a Python file is one, a notebook one a cell, in order, outputs ignored."""
+"""A student's file as pieces of source: a Python file is one, a notebook has one a cell, outputs ignored."""
 
 from __future__ import annotations
 

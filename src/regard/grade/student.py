@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -13,6 +13,7 @@ from regard.grade.sandbox import Guest, StudentError
 from regard.grade.wire import Foreign, Handle
 
 Target = str | Handle
+Named = Mapping[str, object]
 
 
 @dataclass(frozen=True)
@@ -60,9 +61,9 @@ class Student:
         """Define what the task brings along, such as a tokenizer; it is named by `Foreign(name)`."""
         self.guest.ask({"do": "kit", "source": source})
 
-    def call(self, target: Target, *args: object, method: str = "", **named: object) -> object:
+    def call(self, target: Target, *args: object, method: str = "", named: Named | None = None) -> object:
         """What a function gives, or an object when it is called, or one of its methods."""
-        return self.guest.call(target, *args, method=method, seed=self.seed, **named)
+        return self.guest.call(target, *args, method=method, seed=self.seed, named=named)
 
     def get(self, target: Target, name: str) -> object:
         """An attribute; None where there is none."""
@@ -105,9 +106,15 @@ class Student:
         self.guest.ask({"do": "set", "target": made, "values": values})
         return made, self.weights(made)
 
-    def stuck(self, target: Handle, *args: object, **named: object) -> list[str]:
+    def stuck(self, target: Handle, args: Sequence[object], named: Named | None = None) -> list[str]:
         """The parameters on which the output depends though no gradient reaches them."""
-        request = {"do": "gradients", "target": target, "args": args, "named": named, "seed": self.seed}
+        request = {
+            "do": "gradients",
+            "target": target,
+            "args": tuple(args),
+            "named": dict(named or {}),
+            "seed": self.seed,
+        }
         try:
             found = self.guest.ask(request)
         except StudentError as error:
@@ -118,7 +125,7 @@ class Student:
         without = [str(name) for name, size in found.items() if isinstance(size, float) and size < 1e-8]
         if not without:
             return []
-        before = self.call(target, *args, **named)
+        before = self.call(target, *args, named=named)
         entries = {one.full: one.value for one in self.weights(target)}
         out = []
         for name in without:
@@ -127,7 +134,7 @@ class Student:
                 continue
             self.guest.ask({"do": "set", "target": target, "values": {name: value + 0.5 * torch.cos(
                 torch.arange(value.numel(), dtype=value.dtype)).reshape(value.shape)}})  # fmt: skip
-            after = self.call(target, *args, **named)
+            after = self.call(target, *args, named=named)
             self.guest.ask({"do": "set", "target": target, "values": {name: value}})
             if _moved(before, after):
                 out.append(name)

@@ -82,7 +82,7 @@ class Observed:
 
 @dataclass(frozen=True, kw_only=True)
 class Assignment:
-    """A task: `observe` tries the student's code, `predict` says what the definition, changed by choices, gives.
+    """A task: `observe` tries the code, `predict` says what the definition, changed by choices, gives.
 
     `symbols` are the names to be found in a file, each with the spellings that count as it; `accepts` are
     other choices that are right, too.

@@ -171,15 +171,23 @@ def _key(key: object) -> object:
 
 
 def _read(index: object, kind: object, shape: object, blobs: list[bytes]) -> Tensor:
-    fine = type(index) is int and 0 <= index < len(blobs) and kind in TYPES and isinstance(shape, list)
-    if not fine or not all(type(side) is int and 0 <= side <= LONGEST for side in shape):  # type: ignore[attr-defined]
+    if not isinstance(index, int) or not 0 <= index < len(blobs) or kind not in TYPES:
         raise BadMessage("no tensor")
-    blob, dtype = blobs[index], TYPES[str(kind)]  # type: ignore[index]
-    if len(blob) != math.prod(shape) * dtype.itemsize:  # type: ignore[arg-type]
+    sides = (
+        [side for side in shape if type(side) is int and 0 <= side <= LONGEST]
+        if isinstance(shape, list)
+        else []
+    )
+    blob, dtype = blobs[index], TYPES[str(kind)]
+    if (
+        not isinstance(shape, list)
+        or len(sides) != len(shape)
+        or len(blob) != math.prod(sides) * dtype.itemsize
+    ):
         raise BadMessage("a tensor of another size than it says")
     if not blob:
-        return torch.empty(shape, dtype=dtype)  # type: ignore[arg-type]
-    return torch.frombuffer(bytearray(blob), dtype=dtype).reshape(shape)  # type: ignore[arg-type]
+        return torch.empty(sides, dtype=dtype)
+    return torch.frombuffer(bytearray(blob), dtype=dtype).reshape(sides)
 
 
 class Channel:

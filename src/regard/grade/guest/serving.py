@@ -1,4 +1,4 @@
-"""What the guest does for the judge: makes objects of the student's classes, calls them, shows their weights."""
+"""What the guest does for the judge: makes objects of the student's classes, calls them, shows weights."""
 
 from __future__ import annotations
 
