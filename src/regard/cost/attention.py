@@ -91,7 +91,7 @@ def softmax_mix(shape: SoftmaxShape, s: Setting) -> Cost:
     """Scores, weights and weighted sums over a pattern; the keys and values that a cache holds and reads."""
     n, H, G, D = s.need_tokens(), shape.heads, shape.kv_heads, shape.head_width
     seen = pair_counts(s, shape.pattern, n)
-    scaled = is_letter(D) or D != 1
+    scaled = is_letter(D) or D != 1 if shape.scale is None else shape.scale != 1
     mix = attention(seen, H, D, D, scaled=scaled, biased=shape.biased)
     mix += kept(s, s.batch * n * H * D) + Cost(depth=1)
     if shape.cached and causal(shape.pattern) == shape.pattern:

@@ -7,7 +7,7 @@ from regard.cost.result import Cost
 from regard.cost.setting import Setting, less_one
 from regard.layers import shapes
 from regard.layers.letters import Number, is_letter
-from regard.layers.norms import RMSNorm
+from regard.layers.norms import LayerNorm
 
 
 def elementwise(shape: shapes.ElementwiseShape, s: Setting) -> Cost:
@@ -23,8 +23,8 @@ def elementwise(shape: shapes.ElementwiseShape, s: Setting) -> Cost:
 
 
 def norm(shape: shapes.NormShape, s: Setting) -> Cost:
-    """LayerNorm has a scale and a shift, RMSNorm a scale alone."""
-    count = shape.width if isinstance(shape.norm, RMSNorm) else 2 * shape.width
+    """LayerNorm has a scale and a shift, the others a scale alone."""
+    count = 2 * shape.width if isinstance(shape.norm, LayerNorm) else shape.width
     numbers = s.batch * s.need_tokens() * shape.width
     return weights(s, count) + Cost(other={"norm": numbers}) + kept(s, numbers)
 

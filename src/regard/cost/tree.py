@@ -69,7 +69,7 @@ def _model(shape: shapes.ModelShape, s: Setting) -> Cost:
 
 def _image(shape: shapes.ImageShape, s: Setting) -> Cost:
     if shape.resizes and is_letter(s.tokens):
-        places = s.need_tokens() - (1 if shape.class_token else 0)
+        places = s.need_tokens() - shape.class_token
         return cost_of(shape.shape, replace(s, tokens=places, image=None, inputs_learn=False))
     rows, cols = dense.patch_grid(_size(shape, s), shape.patch)
     inner = replace(s, tokens=rows * cols, image=(rows, cols), inputs_learn=False)

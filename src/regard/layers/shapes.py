@@ -104,15 +104,15 @@ class ModelShape(Shape):
 class ImageShape(Shape):
     """What is done to the patches of an image, which are its tokens; `size=None` takes an image of any size.
 
-    A model that `resizes` takes other images too, and as many patches as a formula asks for; the class token
-    is one more.
+    A model that `resizes` takes other images too, and as many patches as a formula asks for; `class_token`
+    counts the tokens that are no patches.
     """
 
     shape: Shape
     size: tuple[int, int] | None
     patch: tuple[int, int] = (1, 1)
     resizes: bool = False
-    class_token: bool = False
+    class_token: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)

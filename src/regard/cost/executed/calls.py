@@ -32,8 +32,9 @@ from regard.cost.recurrent import activated, gru_gradient, gru_steps, steps, ste
 from regard.cost.result import Cost
 from regard.cost.setting import Setting
 from regard.course.attention import AttentionHead, may_attend
-from regard.layers import position
+from regard.layers import position, rotary
 from regard.layers.linear_mixer import StateMemory
+from regard.layers.norms import OnePlusNorm
 from regard.pattern import parse
 from regard.recurrence import grid_rnn, linear_rnn, rnn
 from regard.recurrence.activation import activation_name
@@ -232,6 +233,9 @@ def code_rules() -> dict[CodeType, tuple[str, Rule]]:
         AttentionHead.forward.__code__: ("AttentionHead", _course_head),
         DistanceBias.dense.__code__: ("positions", _constant),
         position.angles_at.__code__: ("positions", _constant),
+        rotary.Rotary.speeds.__code__: ("positions", _constant),
+        rotary.rotation.__code__: ("positions", _constant),
+        OnePlusNorm.forward.__code__: ("rms_norm", lambda a: _elements("norm")({"input": a["x"]})),
         StateMemory.step.__code__: ("linear_step", _linear_step),
     }
     for kind in (position.Natural, position.Scaled, position.Sinusoidal):
