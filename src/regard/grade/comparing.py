@@ -46,7 +46,7 @@ def number(value: object) -> Tensor | None:
         return torch.tensor(float(value), dtype=torch.float64)
     if isinstance(value, list | tuple) and value:
         parts = [number(one) for one in value]
-        if any(part is None or part.shape != parts[0].shape for part in parts if parts[0] is not None):  # type: ignore[union-attr]
+        if any(part is None or part.shape != parts[0].shape for part in parts if parts[0] is not None):
             return None
         return torch.stack(parts) if parts[0] is not None else None  # type: ignore[arg-type]
     return None

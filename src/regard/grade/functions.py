@@ -107,7 +107,8 @@ def function_task(
     return Assignment(
         name=name, title=title, skeleton=skeleton, symbols=symbols, lesson=lesson,
         parts=tuple(PartPoints(part, points) for part, points in parts.items()),
-        observe=functions.observe, predict=functions.predict, mistakes=tuple(mistakes), accepts=tuple(accepts),
+        observe=functions.observe, predict=functions.predict, mistakes=tuple(mistakes),
+        accepts=tuple(accepts),
         method="values of the function at chosen and random arguments",
     )  # fmt: skip
 

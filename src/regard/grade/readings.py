@@ -95,8 +95,10 @@ def attention_readings(entries: Sequence[Entry], d: int, H: int, h: int) -> Iter
     outs = [m for m in affine_maps(entries, H * h) if m.full.shape[0] == d]
     for (q, k, v), used in _triples(maps, H, h):
         rest = [m for m in outs if not any(m is one for one in used)]
-        for o in [m.full for m in rest] or [None]:
-            yield HeadMaps(q, k, v, o)
+        if not rest:
+            yield HeadMaps(q, k, v)
+        for m in rest:
+            yield HeadMaps(q, k, v, m.full)
 
 
 def _triples(

@@ -1,4 +1,4 @@
-"""How the judge and a student's code in its sandbox talk: messages of plain values and tensors, never pickles.
+"""How the judge and a student's code in its sandbox talk: messages of plain values and tensors, no pickles.
 
 Nothing that comes out of the sandbox is believed: a message that is too long, too deep or malformed raises
 `BadMessage`, and a tensor is read only if its bytes are as many as its shape says.
@@ -68,7 +68,7 @@ def pack(message: Mapping[str, object]) -> bytes:
     return b"".join([struct.pack(">I", len(head)), head, *blobs])
 
 
-def _plain(value: object, blobs: list[bytes], depth: int) -> object:
+def _plain(value: object, blobs: list[bytes], depth: int) -> object:  # noqa: PLR0911 - one kind after another
     """A value as JSON has it; what is not plain has a dict with one tag around it."""
     if depth > DEEPEST:
         return {"foreign": "a value nested too deeply"}

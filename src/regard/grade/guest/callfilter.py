@@ -53,7 +53,7 @@ def install() -> None:
     if MACHINE not in ARCHITECTURES:
         raise OSError(f"system calls are not known on {MACHINE}")
     lines = _instructions(list(ARCHITECTURES).index(MACHINE), os.getpid())
-    array = (_Instruction * len(lines))(*lines)
+    array = (_Instruction * len(lines))(*(_Instruction(*line) for line in lines))
     no_new_privileges()
     filter_calls(_Program(len(lines), array))
 

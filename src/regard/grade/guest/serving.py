@@ -69,8 +69,10 @@ class Server:
         seed = request.get("seed")
         if isinstance(seed, int):
             self._seed(seed)
-        does = {"kit": self._define, "make": self._make, "call": self._call, "weights": self._weights,
-                "set": self._set, "gradients": self._gradients, "get": self._get, "work": self._work}  # fmt: skip
+        does = {
+            "kit": self._define, "make": self._make, "call": self._call, "weights": self._weights,
+            "set": self._set, "gradients": self._gradients, "get": self._get, "work": self._work,
+        }  # fmt: skip
         return does[str(request["do"])](request)
 
     @staticmethod
@@ -129,13 +131,13 @@ class Server:
             return Handle(len(self.objects) - 1)
         if not isinstance(found, str | Mapping | Tensor | list | tuple) and hasattr(found, "tolist"):
             return found
-        return list(found) if request.get("listed") else found  # type: ignore[call-overload]
+        return list(found) if request.get("listed") else found
 
     def _get(self, request: Mapping[str, object]) -> object:
         return self._target(request)
 
     def _weights(self, request: Mapping[str, object]) -> object:
-        """Every parameter: where it is, in what kind of module, and its values; in the order of registration."""
+        """Every parameter as it was registered: where it is, in what kind of module, and its values."""
         target = self._target(request)
         if not isinstance(target, nn.Module):
             return []

@@ -105,7 +105,7 @@ def _guest(end: socket.socket, asked: dict[str, object], offered: set[str], own:
     for stream in (0, 1, 2):
         os.dup2(nothing, stream)
     printed = running.Printed()
-    sys.stdin, sys.stdout, sys.stderr = open(os.devnull), printed, printed  # type: ignore[assignment]  # noqa: SIM115
+    sys.stdin, sys.stdout, sys.stderr = open(os.devnull), printed, printed  # noqa: SIM115
     channel = Channel(end)
     with suppress(Silence):
         readable = tuple(Path(str(path)) for path in asked["readable"])  # type: ignore[attr-defined]

@@ -183,7 +183,7 @@ def grid_rnn(x: Tensor, W_in: Tensor, W_left: Tensor, W_top: Tensor, *, sides: s
             parts += [top @ W_top.T] if sides != "left only" else []
             if sides == "diagonal" and row and col:
                 parts.append(h[row - 1][col - 1] @ W_top.T)
-            h[row][col] = sum(act(part) for part in parts) if sides == "apart" else act(sum(parts))  # type: ignore[arg-type, assignment]
+            h[row][col] = sum(act(part) for part in parts) if sides == "apart" else act(sum(parts))
     return torch.stack([torch.stack(line, 1) for line in h], 1)
 
 
