@@ -4,6 +4,7 @@ import pytest
 
 from regard.cli.main import main
 from regard.grade import TASKS, get_task
+from tests.grade.conftest import sandbox  # noqa: F401 - a fixture
 
 WRONG = "def count_autoregressive(n): return n * n\ndef count_strided(n, t): return n * (t + 1)\n"
 
@@ -34,7 +35,7 @@ def test_a_skeleton_is_python_has_the_names_and_solves_nothing(task, capsys, san
 
 
 @pytest.mark.parametrize(
-    "given, says",
+    ("given", "says"),
     [
         ([], "name a solution"),
         (["nowhere.py"], "is not there"),

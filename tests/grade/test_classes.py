@@ -39,7 +39,7 @@ def test_a_row_a_student_whatever_the_workers(handed_in, tmp_path):
     tasks = [get_task("scalar-rnn")]
     rows = grade_class(handed_in, tmp_path / "one", tasks, workers=1)
     assert {row["student"]: row["points"] for row in rows} == {
-        "=bob": 1,
+        "=bob": 0,
         "ada": 3,
         "cy": 3,
         "dan": 0,
@@ -60,8 +60,8 @@ def test_it_goes_on_where_it_was_left(handed_in, tmp_path):
     (tmp_path / "out" / "cy.json").write_text("{half a file")
     again = grade_class(handed_in, tmp_path / "out", tasks, tell=lambda row: told.append(row["student"]))
     assert sorted(map(str, told[5:])) == ["ada", "cy"]
-    assert [row["points"] for row in again] == [1, 1, 3, 0, 0]
-    assert [row["points"] for row in first] == [1, 3, 3, 0, 0]
+    assert [row["points"] for row in again] == [0, 0, 3, 0, 0]
+    assert [row["points"] for row in first] == [0, 3, 3, 0, 0]
 
 
 def test_tables_and_pages(handed_in, tmp_path):
