@@ -6,10 +6,11 @@ from regard.cli.main import main
 from regard.grade import TASKS, get_task
 from tests.grade.conftest import sandbox  # noqa: F401 - a fixture
 
+pytestmark = pytest.mark.usefixtures("sandbox")
 WRONG = "def count_autoregressive(n): return n * n\ndef count_strided(n, t): return n * (t + 1)\n"
 
 
-def test_a_file_names_its_mistakes(sandbox, tmp_path, capsys):
+def test_a_file_names_its_mistakes(tmp_path, capsys):
     path = tmp_path / "solution.py"
     path.write_text(WRONG)
     assert main(["grade", str(path)]) == 1
@@ -22,7 +23,7 @@ def test_a_file_names_its_mistakes(sandbox, tmp_path, capsys):
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_a_skeleton_is_python_has_the_names_and_solves_nothing(task, capsys, sandbox, tmp_path):
+def test_a_skeleton_is_python_has_the_names_and_solves_nothing(task, capsys, tmp_path):
     assert main(["exercise", task]) == 0
     path = tmp_path / "solution.py"
     path.write_text(capsys.readouterr().out)
@@ -45,7 +46,7 @@ def test_a_skeleton_is_python_has_the_names_and_solves_nothing(task, capsys, san
         (["x.py"], "no task is solved"),
     ],
 )
-def test_what_cannot_be_graded_is_one_line(given, says, tmp_path, monkeypatch, capsys, sandbox):
+def test_what_cannot_be_graded_is_one_line(given, says, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "x.py").write_text("y = 1")
     (tmp_path / "x.txt").write_text("y = 1")

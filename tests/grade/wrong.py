@@ -13,7 +13,7 @@ HEAD_EDITS: list[Edit] = [
     ("mask-minus-one", "float('-inf')", "-1"),
     ("mask-zero", "float('-inf')", "0"),
     ("mask-not-low-enough", "float('-inf')", "-10"),
-    ("mask-inverted", "attn_mask == 0", "attn_mask == 1"),
+    ("mask-inverted-nan", "attn_mask == 0", "attn_mask == 1"),
     ("mask-ignored", "if attn_mask is not None", "if False"),
     ("mask-zero", "s = s.masked_fill(attn_mask == 0, float('-inf'))", "s = s * attn_mask"),
     ("mask-added", "s = s.masked_fill(attn_mask == 0, float('-inf'))", "s = s + attn_mask"),

@@ -73,8 +73,8 @@ def weights(scores: Tensor, mask: Tensor | None, softmax: str, masked: str) -> T
             scores = scores * number
         elif masked == "minus one":
             scores = scores.masked_fill(~allowed, -1.0)
-        elif masked == "less one":
-            scores = scores + (number - 1)
+        elif masked == "inverted, −∞":
+            scores = scores.masked_fill(allowed, float("-inf"))
         elif masked == "added":
             scores = scores + number
         elif masked == "least of all":
@@ -137,10 +137,10 @@ SCALE_MISTAKES = (
 MASK_MISTAKES = (
     Mistake("mask-after-softmax", "attention with the mask applied after the softmax: rows no longer sum to one", {"masked": "after"}, "masks-and-losses"),
     Mistake("mask-minus-one", "attention with −1 in place of −∞ where the mask is zero", {"masked": "minus one"}, "masks-and-losses"),
-    Mistake("mask-less-one", "attention with 1 subtracted from masked scores in place of ∞", {"masked": "less one"}, "masks-and-losses"),
     Mistake("mask-zero", "attention with the score 0 in place of −∞ where the mask is zero", {"masked": "zero"}, "masks-and-losses"),
     Mistake("mask-added", "attention with the mask added to the scores", {"masked": "added"}, "masks-and-losses"),
     Mistake("mask-inverted", "attention to what the mask forbids: 1 is read as 'may not look'", {"masked": "inverted"}, "masks-and-losses"),
+    Mistake("mask-inverted-nan", "attention to what the mask forbids: 1 is read as 'may not look', and rows with nothing to look at are NaN", {"masked": "inverted, −∞"}, "masks-and-losses"),
     Mistake("mask-transposed", "attention with the transposed mask", {"masked": "transposed"}, "masks-and-losses"),
     Mistake("mask-ignored", "attention that does not use the mask", {"masked": "ignored"}, "masks-and-losses"),
     Mistake("mask-not-low-enough", "attention with −10 in place of −∞ where the mask is zero", {"masked": "least of all"}, "masks-and-losses"),

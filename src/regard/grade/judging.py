@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 from regard.grade.comparing import difference, same
-from regard.grade.report import NamedMistake, PartScore, Report, Shown
+from regard.grade.report import NamedMistake, PartScore, Report, SmallestExample
 from regard.grade.sandbox import GuestLost, StudentError
 from regard.grade.student import Student
 from regard.grade.task import Assignment, Candidate, Choices, Mistake, Observed, Tried, Trouble, Views
@@ -39,7 +39,7 @@ def failed(task: Assignment, says: str, mistakes: tuple[NamedMistake, ...] = ())
     return Report(task.name, task.title, False, says, parts, mistakes)
 
 
-def _crash(error: StudentError) -> tuple[NamedMistake, ...]:
+def _crash(error: StudentError | Trouble) -> tuple[NamedMistake, ...]:
     """Errors that have a name of their own."""
     if error.kind == "NotImplementedError":
         return (NamedMistake("not-done", "the skeleton, which is not filled in yet", ""),)
@@ -78,7 +78,18 @@ class Judge:
                 flaws = self._flaws(candidate)
                 return self._wrong(candidate, flaws) if flaws else self._all_equal(candidate)
         closest = self._ranked()[0]
-        return self._wrong(closest, self._flaws(closest))
+        return self._wrong(closest, (*self._by_part(closest, values), *self._flaws(closest)))
+
+    def _by_part(self, candidate: Candidate, values: Sequence[Tried]) -> tuple[Mistake, ...]:
+        """The mistake of each part that has one of its own, such as one function of several."""
+        found = []
+        for part in self.task.parts:
+            own = [one for one in values if one[0].part == part.name and not isinstance(one[1], Trouble)]
+            if self.fits(candidate, {}, own):
+                continue
+            fitting = (one for one in self.task.mistakes if self.fits(candidate, one.choices, own))
+            found += [one for one in [next(fitting, None)] if one is not None]
+        return tuple(found)
 
     def fits(self, candidate: Candidate, choices: Choices, tried: Sequence[Tried]) -> bool:
         """Whether everything that was tried came out as predicted."""
@@ -159,6 +170,9 @@ class Judge:
         named = tuple(
             NamedMistake(one.name, one.says, one.lesson or task.lesson) for one in dict.fromkeys(mistakes)
         )
+        troubles = [got for _, got in wrong if isinstance(got, Trouble)]
+        if not named and troubles and len(troubles) == len(wrong):
+            named = _crash(troubles[0])
         example = next((shown for one in wrong if (shown := self._shown(candidate, one))), None)
         return Report(
             task.name,
@@ -186,12 +200,12 @@ class Judge:
         shown = self._shown(candidate, one)
         return f"{case.call}: {shown.says}" if shown else f"{case.call} differs"
 
-    def _shown(self, candidate: Candidate, one: Tried) -> Shown | None:
+    def _shown(self, candidate: Candidate, one: Tried) -> SmallestExample | None:
         case, got = one
         want = self._predicted(candidate, {}, one)
         if isinstance(got, Trouble) or want is None:
             return None
         for name, value in got.items():
             if name in want and not same(value, want[name], self.task.tolerance):
-                return Shown(case.call, name, value, want[name], difference(value, want[name]))
+                return SmallestExample(case.call, name, value, want[name], difference(value, want[name]))
         return None

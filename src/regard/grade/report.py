@@ -31,7 +31,7 @@ class PartScore:
 
 
 @dataclass(frozen=True)
-class Shown:
+class SmallestExample:
     """The smallest example that goes wrong: the call, one thing that comes out of it, found and expected."""
 
     call: str
@@ -56,7 +56,7 @@ class Report:
     says: str
     parts: tuple[PartScore, ...] = ()
     mistakes: tuple[NamedMistake, ...] = ()
-    example: Shown | None = None
+    example: SmallestExample | None = None
     notes: tuple[str, ...] = ()
 
     @property
@@ -104,7 +104,7 @@ def plain_value(value: object) -> object:
     return found.tolist()
 
 
-def in_words(example: Shown) -> list[str]:
+def in_words(example: SmallestExample) -> list[str]:
     """The example as lines of text, matrices below each other with few digits."""
     lines = [f"smallest example: {example.call}, {example.view}: {example.says}"]
     for name, value in (("found", example.found), ("expected", example.expected)):
