@@ -61,8 +61,8 @@ def grade(
 ) -> Report:
     """The report on a solution of a task: a .py or .ipynb file as a Path, or source as text.
 
-    >>> print(grade("counting", "def count_autoregressive(n): return n * n", unsafe=True).mistakes)
-    ()
+    >>> grade("counting", "def count_autoregressive(n): return n * n", unsafe=True).mistakes[0].name
+    'count-square'
     """
     from regard.grade.grading import grade_one
 
