@@ -31,6 +31,7 @@ LEVELS = [
     {"recipes"},
     {"zoo"},
     {"lessons"},
+    {"grade"},
     {"bench", "tour", "studio"},
     {"cli"},
 ]

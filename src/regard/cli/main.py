@@ -24,6 +24,7 @@ from regard.cli.evaluate import evaluate
 from regard.cli.export import export
 from regard.cli.faults import fail, told
 from regard.cli.generate import generate
+from regard.cli.grade import exercise, grade
 from regard.cli.lesson import lesson
 from regard.cli.look import look
 from regard.cli.predict import predict
@@ -41,7 +42,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 for verb in (draw, count, cost, data, recipe, train, evaluate, predict, generate, look, runs, export,
-             lesson, check, studio, tour, bench):  # fmt: skip
+             lesson, check, exercise, grade, studio, tour, bench):  # fmt: skip
     app.command("eval" if verb is evaluate else None)(verb)
 
 # Some versions of Typer bring their own copy of click; of its errors they export this one, two levels below

@@ -11,7 +11,7 @@ from regard.lessons.checking.verdict import Verdict
 from regard.lessons.lesson import Answer, Lesson
 
 if TYPE_CHECKING:
-    from regard.lessons.checking.files import Report
+    from regard.lessons.checking.files import CheckedAnswers
 
 NAMES = (
     "counting-attention",
@@ -57,7 +57,7 @@ def check(name: str, *answers: str | Path) -> tuple[Verdict, ...]:
     return report.verdicts
 
 
-def check_file(name: str, path: Path) -> Report:
+def check_file(name: str, path: Path) -> CheckedAnswers:
     """The verdicts on the answers in a .tex, .md or .txt file, and a line for each that cannot be read."""
     from regard.lessons.checking import files
 

@@ -50,7 +50,7 @@ class Given:
 
 
 @dataclass(frozen=True)
-class Report:
+class CheckedAnswers:
     """What is said about answers: verdicts, and a line for each fault and each line of a file passed over."""
 
     verdicts: tuple[Verdict, ...]
@@ -67,7 +67,7 @@ def is_file_name(text: str) -> bool:
     return re.fullmatch(r"[^\n=]{1,400}", text) is not None and text.lower().endswith((*SUFFIXES, *OTHERS))
 
 
-def check_all(exercises: Sequence[Question], answers: Iterable[str | Path]) -> Report:
+def check_all(exercises: Sequence[Question], answers: Iterable[str | Path]) -> CheckedAnswers:
     """The verdicts on answers one after another, a path for those in a file, and why others have none."""
     answering = Answering(exercises)
     reports = []
@@ -79,17 +79,17 @@ def check_all(exercises: Sequence[Question], answers: Iterable[str | Path]) -> R
                 # A text may come from anybody; only who calls us may open files.
                 raise ValueError(f"{answer} looks like a file: give it as a pathlib.Path")
             else:
-                reports.append(Report((answering.judge(answer),), ()))
+                reports.append(CheckedAnswers((answering.judge(answer),), ()))
         except ValueError as error:
-            reports.append(Report((), (str(error),)))
-    return Report(
+            reports.append(CheckedAnswers((), (str(error),)))
+    return CheckedAnswers(
         tuple(verdict for report in reports for verdict in report.verdicts),
         tuple(fault for report in reports for fault in report.faults),
         tuple(note for report in reports for note in report.notes),
     )
 
 
-def check_file(exercises: Sequence[Question], path: Path) -> Report:
+def check_file(exercises: Sequence[Question], path: Path) -> CheckedAnswers:
     """The verdicts on the answers of a file; a ValueError says why the file itself cannot be read."""
     answering = Answering(exercises)
     verdicts, faults, notes = [], [], []
@@ -115,7 +115,7 @@ def check_file(exercises: Sequence[Question], path: Path) -> Report:
             verdicts.append(replace(verdict, where=where))
     if not verdicts and not faults:
         raise ValueError(f"{path}: no answer in it; write one `name = formula` a line")
-    return Report(tuple(verdicts), tuple(faults), tuple(notes))
+    return CheckedAnswers(tuple(verdicts), tuple(faults), tuple(notes))
 
 
 def _step(exercises: Sequence[Question], text: str) -> tuple[str, str] | None:

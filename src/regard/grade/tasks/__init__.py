@@ -1,0 +1,1 @@
+"""The tasks of the sheets, one or two a file: skeleton, definition, how it is tried, and the mistakes."""

@@ -1,0 +1,88 @@
+"""A class: a row a student, in parallel or not, resumed, and the same for the same seed."""
+
+import csv
+import io
+import json
+
+import pytest
+
+from regard.cli.main import main
+from regard.grade import get_task
+from regard.grade.classes import as_csv, grade_class, reports_of, submissions
+from regard.grade.pages import class_page, student_page
+
+RIGHT = "def scalar_rnn(x, w_x, w_h):\n    h, out = 0, []\n    for v in x:\n        h = w_x * v + w_h * h\n        out.append(h)\n    return out\n"
+TURNED = RIGHT.replace("return out", "return out[::-1]")
+
+
+@pytest.fixture
+def handed_in(tmp_path, sandbox):
+    folder = tmp_path / "handed in"
+    folder.mkdir()
+    (folder / "ada.py").write_text(RIGHT)
+    (folder / "=bob.py").write_text(TURNED)
+    (folder / "cy").mkdir()
+    (folder / "cy" / "sheet.ipynb").write_text(
+        json.dumps({"cells": [{"cell_type": "code", "source": "%time\n" + RIGHT, "outputs": []}]})
+    )
+    (folder / "dan").mkdir()
+    (folder / "eve.py").write_bytes(b"\xff\xfe")
+    (folder / "link.py").symlink_to(folder / "ada.py")
+    return folder
+
+
+def test_who_handed_in_what(handed_in):
+    assert [one.student for one in submissions(handed_in)] == ["=bob", "ada", "cy", "dan", "eve"]
+
+
+def test_a_row_a_student_whatever_the_workers(handed_in, tmp_path):
+    tasks = [get_task("scalar-rnn")]
+    rows = grade_class(handed_in, tmp_path / "one", tasks, workers=1)
+    assert {row["student"]: row["points"] for row in rows} == {
+        "=bob": 0,
+        "ada": 3,
+        "cy": 3,
+        "dan": 0,
+        "eve": 0,
+    }
+    assert all(row["most"] == 3 for row in rows)
+    assert "UTF-8" in str(rows[-1]["fault"])
+    assert grade_class(handed_in, tmp_path / "two", tasks, workers=2) == rows
+    assert grade_class(handed_in, tmp_path / "three", None, workers=2)[1]["points"] == 3
+
+
+def test_it_goes_on_where_it_was_left(handed_in, tmp_path):
+    told: list[object] = []
+    tasks = [get_task("scalar-rnn")]
+    first = grade_class(handed_in, tmp_path / "out", tasks, tell=lambda row: told.append(row["student"]))
+    assert len(told) == 5
+    (handed_in / "ada.py").write_text(TURNED)
+    (tmp_path / "out" / "cy.json").write_text("{half a file")
+    again = grade_class(handed_in, tmp_path / "out", tasks, tell=lambda row: told.append(row["student"]))
+    assert sorted(map(str, told[5:])) == ["ada", "cy"]
+    assert [row["points"] for row in again] == [0, 0, 3, 0, 0]
+    assert [row["points"] for row in first] == [0, 3, 3, 0, 0]
+
+
+def test_tables_and_pages(handed_in, tmp_path):
+    rows = grade_class(handed_in, tmp_path / "out", [get_task("scalar-rnn")])
+    lines = list(csv.DictReader(io.StringIO(as_csv(rows))))
+    assert lines[0]["student"] == "'=bob"  # no formula for a spreadsheet
+    assert lines[0]["mistakes"] == "scalar-rnn: states-reversed"
+    page = student_page(rows[0])
+    assert "<svg" in page
+    assert "from the last to the first" in page
+    assert "=bob" in class_page(rows)
+    assert next(reports_of(rows[0]))["file"] == "=bob.py"
+
+
+def test_from_the_command_line(handed_in, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    given = ["grade", "scalar-rnn", str(handed_in), "--csv", "grades.csv", "--html", "--out", "out"]
+    assert main(given) == 0
+    assert "ada" in capsys.readouterr().out
+    assert (tmp_path / "grades.csv").read_text().count("\n") == 6
+    assert (tmp_path / "out" / "index.html").exists()
+    assert (tmp_path / "out" / "ada.html").exists()
+    assert main([*given, "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["students"]) == 5
