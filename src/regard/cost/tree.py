@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from regard.cost import attention, dense, elements, recurrent
-from regard.cost.result import Cost, tree
-from regard.cost.setting import Setting, less_one
+from regard.cost.result import Cost, repeated, tree
+from regard.cost.setting import Setting
 from regard.layers import attention_shapes, image_shapes, recurrent_shapes, shapes
 from regard.layers.letters import Number, is_letter
 from regard.layers.linear_mixer import LinearMixShape
@@ -41,15 +41,30 @@ def _parts(parts: tuple[tuple[str, Shape], ...], s: Setting) -> list[tuple[str, 
 
 
 def _sum(shape: shapes.SumShape, s: Setting) -> Cost:
-    total = Cost()
-    for term in shape.terms:
-        total += cost_of(term, s)
-    return total
+    return replace(_tree(shape.terms, s), parts=())
+
+
+def _tree(terms: tuple[Shape, ...], s: Setting) -> Cost:
+    return tree([("", cost_of(term, s)) for term in terms], at_once=s.training)
 
 
 def _repeated(shape: shapes.RepeatedShape, s: Setting) -> Cost:
     one = cost_of(shape.shape, s)
-    return replace(one * shape.times, depth=one.depth) if shape.beside else one * shape.times
+    all_of_them = repeated(one, shape.times, at_once=s.training or shape.beside)
+    return replace(all_of_them, depth=one.depth) if shape.beside else all_of_them
+
+
+def _experts(shape: shapes.ExpertsShape, s: Setting) -> Cost:
+    """A token visits some of them; all are held."""
+    one, resting = cost_of(shape.shape, s), shape.count - shape.chosen
+    visited = repeated(one, shape.chosen, at_once=s.training)
+    return replace(
+        visited,
+        parameters=one.parameters * shape.count,
+        weight_bytes=one.weight_bytes * shape.count,
+        idle_parameters=one.parameters * resting,
+        parts=(),
+    )
 
 
 def _model(shape: shapes.ModelShape, s: Setting) -> Cost:
@@ -57,14 +72,12 @@ def _model(shape: shapes.ModelShape, s: Setting) -> Cost:
     parts = _parts(shape.tree.parts, s)
     if s.training and shape.loss is not None:
         parts.append(("loss", cost_of(shape.loss, s)))
-    cost = tree(parts)
-    if not s.decode:
-        return cost
-    # One token after another: as much arithmetic, but n times in sequence, reading all weights each time.
-    # The parts' moved bytes hold each weight once; every further token reads them again.
-    n = s.need_tokens()
-    again = less_one(n) * cost.weight_bytes
-    return replace(cost, depth=cost.depth * n, moved_bytes=cost.moved_bytes + again)
+    return tree(parts, at_once=s.training)
+
+
+def _source(shape: shapes.SourceShape, s: Setting) -> Cost:
+    """What an encoder does, once, to the tokens that it reads."""
+    return cost_of(shape.shape, replace(s, tokens=s.need_source() * shape.times, decode=False))
 
 
 def _image(shape: shapes.ImageShape, s: Setting) -> Cost:
@@ -94,9 +107,12 @@ def _grid(shape: shapes.GridShape, s: Setting) -> Cost:
 
 
 RULES: dict[type[Shape], Rule] = {
-    shapes.TreeShape: lambda shape, s: tree(_parts(shape.parts, s)),
+    shapes.TreeShape: lambda shape, s: tree(_parts(shape.parts, s), at_once=s.training),
     shapes.SumShape: _sum,
     shapes.RepeatedShape: _repeated,
+    shapes.ExpertsShape: _experts,
+    shapes.SourceShape: _source,
+    shapes.PlainShape: lambda shape, s: cost_of(shape.shape, replace(s, stored=None)),
     shapes.PerRowShape: lambda shape, s: cost_of(shape.shape, replace(s, tokens=1)),
     shapes.ClassTokenShape: lambda shape, s: cost_of(shape.shape, replace(s, tokens=s.need_tokens() + 1)),
     shapes.FrozenShape: lambda shape, s: cost_of(shape.shape, replace(s, training=False)),
@@ -117,6 +133,7 @@ RULES: dict[type[Shape], Rule] = {
     shapes.LossShape: elements.loss,
     SoftmaxShape: attention.softmax_mix,
     LinearMixShape: attention.linear_mix,
+    attention_shapes.CrossShape: attention.cross_mix,
     attention_shapes.PooledAttentionShape: attention.pooled,
     attention_shapes.WeightlessShape: attention.weightless,
     recurrent_shapes.ScanShape: recurrent.scan,

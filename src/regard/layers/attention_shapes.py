@@ -56,6 +56,15 @@ class AttentionShape(Shape):
 
 
 @dataclass(frozen=True, kw_only=True)
+class CrossShape(Shape):
+    """Queries of what is written over keys and values of all that an encoder read, which are held."""
+
+    heads: Number
+    head_width: Number
+    scaled: bool | None = None  # None: by 1/√head_width
+
+
+@dataclass(frozen=True, kw_only=True)
 class PooledAttentionShape(Shape):
     """`pooled_attend` of the course sheet, in the "linear" or the "plain" arrangement."""
 

@@ -70,6 +70,30 @@ class RepeatedShape(Shape):
     beside: bool = False
 
 
+@dataclass(frozen=True, kw_only=True)
+class ExpertsShape(Shape):
+    """As many experts, all alike but for their weights, of which a router sends each token to some."""
+
+    shape: Shape
+    count: Number
+    chosen: Number
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceShape(Shape):
+    """What is done once to all that an encoder reads; `times` as many frames before they are joined."""
+
+    shape: Shape
+    times: int = 1
+
+
+@dataclass(frozen=True)
+class PlainShape(Shape):
+    """What is kept in plain numbers where other matrices are packed into fewer bits."""
+
+    shape: Shape
+
+
 @dataclass(frozen=True)
 class PerRowShape(Shape):
     """What is done once for each row of the batch, to a pooled vector or a class token."""
@@ -93,11 +117,15 @@ class FrozenShape(Shape):
 
 @dataclass(frozen=True)
 class ModelShape(Shape):
-    """A whole model: its inputs are data, training adds a loss, and one that `writes` can be decoded."""
+    """A whole model: its inputs are data, training adds a loss, and one that `writes` can be decoded.
+
+    One that `reads` has an encoder for its source beside what it writes.
+    """
 
     tree: TreeShape
     loss: Shape | None = None
     writes: bool = False
+    reads: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,6 +180,7 @@ class NormShape(Shape):
 
     width: Number
     norm: Norm = LayerNorm()  # noqa: RUF009 - a frozen value
+    shift: bool = True  # LayerNorm's
     sizes: ClassVar = ("width",)
 
 

@@ -86,7 +86,11 @@ class Softmax:
 
 @dataclass(frozen=True)
 class SoftmaxShape(Shape):
-    """Scores, softmax and weighted sums over a pattern; keys are cached where it looks back only."""
+    """Scores, softmax and weighted sums over a pattern; keys are cached where it looks back only.
+
+    `held` are the numbers that a cache keeps of a position, unless they are its keys and values; one that
+    is `early` has dropped, between two tokens, the key that the next one will not see.
+    """
 
     heads: Number
     kv_heads: Number
@@ -94,6 +98,16 @@ class SoftmaxShape(Shape):
     pattern: Pattern
     biased: bool = False
     cached: bool = True
+    value_width: Number | None = None  # None: as wide as a head
+    scaled: bool | None = None  # None: by 1/√head_width
+    softcap: bool = False
+    held: Number | None = None
+    early: bool = False
+
+    @property
+    def values(self) -> Number:
+        """The width of a value."""
+        return self.head_width if self.value_width is None else self.value_width
 
 
 class PatternSlots:
