@@ -199,7 +199,8 @@ def keys_held(
 ) -> Number:
     """How many keys a cache holds after n positions; an `early` one less what the next token will not see.
 
-    >>> keys_held(Strided(back=3), 2), keys_held(Strided(back=3), 9), keys_held(Strided(back=3), 9, early=True)
+    >>> band = Strided(back=3)
+    >>> keys_held(band, 2), keys_held(band, 9), keys_held(band, 9, early=True)
     (2, 4, 3)
     """
     kept: Number | None = pattern.keys_kept()

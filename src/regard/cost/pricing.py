@@ -43,7 +43,7 @@ SETTINGS = ("tokens", "source", "batch", "rows", "cols")
 UNSET = ("kv_heads", "head_width", "classes")  # sizes that a config may leave open, and a letter fill in
 
 
-def price(
+def price(  # noqa: PLR0913 - one word for each thing that can be asked
     config_or_model: object,
     tokens: Number | str | None = None,
     batch: Number | str = 1,

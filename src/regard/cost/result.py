@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from regard.layers.letters import Number, largest
+from regard.layers.letters import Number, if_any, largest
 
 if TYPE_CHECKING:
     from sympy import Symbol
@@ -193,13 +193,13 @@ def widest(costs: list[Cost]) -> Number:
 
 def repeated(cost: Cost, times: Number, *, at_once: bool = True) -> Cost:
     """The same over and over; what each makes is there `at_once`, or is gone when the next begins."""
-    return cost * times if at_once else _with_activations(cost * times, cost)
+    return cost * times if at_once else _with_activations(cost * times, cost, times)
 
 
-def _with_activations(cost: Cost, that: Cost) -> Cost:
+def _with_activations(cost: Cost, that: Cost, times: Number) -> Cost:
     parts = zip(cost.parts, that.parts, strict=True)
-    mended = tuple((name, _with_activations(mine, theirs)) for (name, mine), (_, theirs) in parts)
-    return replace(cost, activation_bytes=that.activation_bytes, parts=mended)
+    mended = tuple((name, _with_activations(mine, theirs, times)) for (name, mine), (_, theirs) in parts)
+    return replace(cost, activation_bytes=if_any(times, that.activation_bytes), parts=mended)
 
 
 def _plus(a: Number | None, b: Number | None) -> Number | None:

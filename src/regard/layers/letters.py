@@ -68,6 +68,16 @@ def unless(value: Number, special: int, count: Number) -> Number:
     return sympy.Piecewise((count, sympy.Ne(value, special)), (0, True))
 
 
+def if_any(times: Number, count: Number) -> Number:
+    """`count` where something is there at least once.
+
+    >>> L = letter("L")
+    >>> if_any(0, 7), if_any(L, 7), if_any(L - 1, 7).subs("L", 1)
+    (0, 7, 0)
+    """
+    return count if is_letter(times) and _never_less(times - 1) else unless(times, 0, count)
+
+
 def least(a: Number, b: Number) -> Number:
     """The smaller of two sizes."""
     return _first(a, b, "Min")
