@@ -19,6 +19,10 @@ def small():
 def other(generator):
     return nn.Sequential(nn.Flatten(), nn.Linear(64, 10))
 
+def asking(image, classes):
+    rows, cols = image
+    return nn.Sequential(nn.Flatten(), nn.Linear(rows * cols, classes))
+
 def needy(width, depth):
     return nn.Linear(width, depth)
 
@@ -45,6 +49,65 @@ class Around(Atom):
     reach: int
     def allows(self, q, k):
         return (q - k <= self.reach) & (k - q <= self.reach)
+"""
+
+READERS = """
+import torch
+from dataclasses import dataclass
+from torch import nn
+
+class Reader(nn.Module):
+    def __init__(self, vocab, out, width=16):
+        super().__init__()
+        self.table, self.out = nn.Embedding(vocab, width), nn.Linear(width, out)
+        self.rnn, self.drop = nn.GRU(width, width, batch_first=True), nn.Dropout(0.1)
+
+    def read(self, tokens):
+        return self.rnn(self.drop(self.table(tokens)))[0]
+
+class Writer(Reader):
+    def forward(self, tokens):
+        return self.out(self.read(tokens)), "and more"
+
+class Judge(Reader):
+    def forward(self, tokens, mask=None):
+        x = self.read(tokens)
+        mask = torch.ones_like(tokens) if mask is None else mask
+        return self.out((x * mask[..., None]).sum(1) / mask.sum(1, keepdim=True))
+
+class Backward(Writer):
+    def forward(self, tokens):
+        return super().forward(tokens.flip(1))[0].flip(1)
+
+class Tied(Writer):
+    def __init__(self, vocab):
+        super().__init__(vocab, vocab)
+        self.out.weight = self.table.weight
+
+@dataclass(frozen=True)
+class Deep:
+    width: int = 8
+    context: int = 12
+    def build(self, vocab, generator):
+        return Writer(vocab, vocab, self.width)
+
+def writer(vocab):
+    return Writer(vocab, vocab)
+
+def tied(vocab, context):
+    return Tied(vocab)
+
+def judge(vocab, classes):
+    return Judge(vocab, classes)
+
+def backward(vocab):
+    return Backward(vocab, vocab)
+
+def narrow(vocab):
+    return Writer(vocab, 3)
+
+def deaf(vocab):
+    return nn.Linear(vocab, vocab)
 """
 
 RECIPE = """

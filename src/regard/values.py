@@ -7,8 +7,8 @@ in that table too: whoever reads the file decides whether it is imported, see `r
 
 import ast
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
-from typing import Any, TypeVar
+from dataclasses import field, fields, is_dataclass
+from typing import Any, ClassVar, TypeVar
 
 from regard.importing import name_of
 from regard.pattern import Atom, Pattern, parse
@@ -17,6 +17,34 @@ from regard.pattern.text import outside_names
 Json = dict[str, Any]  # an object as JSON holds it
 Kinds = Mapping[str, object]
 Value = TypeVar("Value")
+UNSAID = "unsaid"
+
+
+class Terse:
+    """A value whose text leaves out fields declared by `unsaid` where they are as usual.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True, repr=False)
+    ... class Step(Terse):
+    ...     size: int = 1
+    ...     back: bool = unsaid(False)
+    >>> Step(), Step(back=True)
+    (Step(size=1), Step(size=1, back=True))
+    """
+
+    __dataclass_fields__: ClassVar[dict]
+
+    def __repr__(self) -> str:
+        found = [(one, getattr(self, one.name)) for one in fields(self)]
+        said = [
+            f"{one.name}={v!r}" for one, v in found if not (one.metadata.get(UNSAID) and v == one.default)
+        ]
+        return f"{type(self).__qualname__}({', '.join(said)})"
+
+
+def unsaid(default: Value) -> Value:
+    """A field of a `Terse` value that its text mentions only where it differs from this."""
+    return field(default=default, metadata={UNSAID: True})
 
 
 def to_data(value: object, kinds: Kinds) -> object:

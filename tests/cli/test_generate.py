@@ -11,7 +11,7 @@ from regard.cli.export import export
 from regard.cli.generate import generate
 from regard.data.tokenizers import BytePairTokenizer, CharTokenizer, WordTokenizer
 from regard.files import seal
-from regard.layers import Rotary
+from regard.layers import Alibi
 from regard.models import GPT, GPTConfig, Untied, ViT, ViTConfig, save
 from regard.pattern import Strided
 from regard.train.runs.language import LanguageRun
@@ -186,10 +186,10 @@ def test_exported_runs_generate_the_same_tokens_in_transformers(tokenizer, field
     )
 
 
-def test_what_gpt2_cannot_express_is_named(tmp_path, capsys):
+def test_what_transformers_cannot_express_is_named(tmp_path, capsys):
     tokenizer = CharTokenizer.train([TEXT])
-    write_run(tmp_path / "run", tokenizer, pattern=Strided(back=3), position=Rotary())
-    with pytest.raises(ValueError, match=r"cannot express position=Rotary.*pattern=strided\(3\)"):
+    write_run(tmp_path / "run", tokenizer, pattern=Strided(back=3), position=Alibi())
+    with pytest.raises(ValueError, match=r"StarCoder2 cannot express position=Alibi\(\)"):
         call("export", str(tmp_path / "run"), str(tmp_path / "out"))
     assert not (tmp_path / "out").exists()
     write_run(tmp_path / "words", WordTokenizer.train([TEXT]))

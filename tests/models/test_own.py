@@ -4,7 +4,7 @@ from torch import nn
 
 from regard.importing import import_file, imported
 from regard.models import GPT, GPTConfig, load, save
-from regard.models.own import build_own, is_own
+from regard.models.own import Own, build_own, is_own
 from regard.trust import Untrusted
 from tests.owning import wrote
 
@@ -48,6 +48,20 @@ def test_factories_that_make_none(nets, name, says):
         build_own(getattr(nets, name))
 
 
+def test_facts_are_given_where_they_are_named(nets, own_place):
+    own = Own(nets.asking, {"image": (8, 8), "classes": 3, "channels": 1})
+    model = build_own(own)
+    assert model(torch.zeros(2, 1, 8, 8)).shape == (2, 3)
+    save(model, own_place / "m.safetensors")
+    back = load(own_place / "m.safetensors", trust=True)
+    assert back.made_by == own
+    assert back.made_by.facts["image"] == (8, 8)
+    with pytest.raises(ValueError, match=r"no arguments but generator and classes, it needs image"):
+        build_own(Own(nets.asking, {"classes": 3}))
+    with pytest.raises(ValueError, match="reads must be language or texts, or nothing, got reads='music'"):
+        Own(nets.small, reads="music")
+
+
 def test_a_model_is_saved_and_loaded(nets, own_place):
     for spec in (nets.small, nets.Wide(width=5)):
         model = build_own(spec).eval()
@@ -57,7 +71,7 @@ def test_a_model_is_saved_and_loaded(nets, own_place):
         back = load(own_place / "m.safetensors", trust=True)
         x = torch.randn(3, 1, 8, 8)
         assert torch.equal(back(x), model(x))
-        assert back.made_by == spec
+        assert back.made_by == Own(spec)
         assert load(own_place / "m.safetensors", into=build_own(spec).eval())(x).equal(model(x))
     with pytest.raises(ValueError, match="holds another architecture"):
         load(own_place / "m.safetensors", into=build_own(nets.small))

@@ -1,8 +1,10 @@
 import pytest
 import torch
 
-from regard.train.order import Stream, by_length, shuffled
+from regard.data.draws import generator
+from regard.train.order import LongShuffle, Stream, by_length, shuffled
 from regard.train.pace import Pace, due
+from regard.train.tasks import windows
 
 CPU = torch.device("cpu")
 
@@ -50,3 +52,25 @@ def test_time_between_readings_is_reckoned():
 def test_readings_come_early_and_then_regularly():
     assert [step for step in range(1, 10) if due(step, 3)] == [1, 2, 3, 6, 9]
     assert all(due(step, 1) for step in range(1, 5))
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 16, 17, 1000, 4097])
+def test_a_long_shuffle_leaves_nothing_out_and_is_found_anywhere(count):
+    order, other = (LongShuffle(count, generator(seed), torch.device("cpu")) for seed in (0, 1))
+    whole = order[0:count]
+    assert whole.sort().values.tolist() == list(range(count))
+    assert order[count // 3 : count // 2 + 1].tolist() == whole[count // 3 : count // 2 + 1].tolist()
+    if count > 16:
+        assert not torch.equal(whole, other[0:count])
+        near = (whole.diff().abs() < count // 10).float().mean()
+        assert near < 0.35  # neighbours are no longer near, as in a shuffle (about 0.19)
+
+
+def test_many_windows_are_shuffled_without_a_list_of_them(monkeypatch):
+    monkeypatch.setattr(windows, "MANY", 10)
+    found = windows.Windows(torch.arange(500), length=7, seed=0)
+    epochs = [found.stream.take(e * found.count, (e + 1) * found.count) for e in range(2)]
+    for starts in epochs:
+        assert (starts - starts.min()).sort().values.tolist() == [7 * i for i in range(found.count)]
+    assert not torch.equal(*epochs)
+    assert found.rows(epochs[0], extra=1).shape == (found.count, 8)

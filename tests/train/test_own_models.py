@@ -192,9 +192,11 @@ def test_what_has_no_name_is_not_trained(own_place):
     with pytest.raises(ValueError, match="only a class or a function at the top of a module has a name"):
         train(nameless, own_place / "run", device="cpu", quiet=True)
     assert not (own_place / "run").exists()
-    for task in (small.language().task, small.texts().task, small.masked().task):
-        with pytest.raises(ValueError, match="for a model of one's own, write a task"):
-            replace(task, model=recipe.task.model)
+    with pytest.raises(ValueError, match="for a model of one's own, write a task"):
+        replace(small.masked().task, model=recipe.task.model)
+    for task in (small.language().task, small.texts().task):
+        with pytest.raises(ValueError, match="or a function or class outside of regard that makes a model"):
+            replace(task, model=3)
 
 
 def test_what_a_script_defined_is_told_so(own_place, capsys):

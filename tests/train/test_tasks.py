@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
-from regard.data import Augment, Texts
+from regard.data import Augment
 from regard.layers import Learned, Rotary
 from regard.models import Encoder, EncoderConfig, GridCompletionConfig, load
 from regard.train import (
@@ -206,8 +206,8 @@ def test_hidden_words_are_padding_to_the_model():
 def test_texts_are_read_without_html_and_in_small_letters():
     tokens = BytePairs(400, lower=True).train(["Good <b>FILM</b>"])
     assert tokens.encode("GOOD film") == tokens.encode("good FILM")
-    part = readable(Texts(("Good.<br /><br />Very &amp; much",), torch.tensor([1])))
-    assert part.texts == ("Good.\nVery & much",)
+    texts = readable(["Good.<br /><br />Very &amp; much"])
+    assert texts == ["Good.\nVery & much"]
 
 
 def test_pretraining_on_the_labelled_texts_alone():

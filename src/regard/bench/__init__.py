@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from regard.bench.report import BenchReport
 
-NAMES = ("attention", "endless", "generate", "linear", "models", "recurrence", "sentiment")
+NAMES = ("attention", "data", "endless", "generate", "linear", "models", "recurrence", "sentiment")
 WITH_DATA = ("sentiment",)  # the others need none
 IN_PARTS = ("generate",)  # written after each part
 

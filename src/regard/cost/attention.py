@@ -8,7 +8,7 @@ from regard.cost.dense import kept, product, product_gradient, weights
 from regard.cost.pair_counts import PairCounts, keys_held, pair_counts
 from regard.cost.result import Cost
 from regard.cost.setting import Setting, less_one
-from regard.layers.attention_shapes import CrossShape, PooledAttentionShape, WeightlessShape
+from regard.layers.attention_shapes import PooledAttentionShape, WeightlessShape
 from regard.layers.letters import Number, unless
 from regard.layers.linear_mixer import LinearMixShape
 from regard.layers.softmax_mixer import SoftmaxShape
@@ -23,10 +23,12 @@ def attention(
     *,
     scaled: bool | None = None,
     biased: bool = False,
+    capped: bool = False,
 ) -> Cost:
     """Scores, softmax and weighted sums of all heads; `seen` is of one head over the batch.
 
-    Unless told, scores are scaled by 1/√width, which of a width of 1 is no work.
+    Unless told, scores are scaled by 1/√width, which of a width of 1 is no work; those that are `capped` are
+    divided by the cap, and their tanh times it.
 
     >>> cost = attention(PairCounts(pairs=10, queries=4, keys=4), 2, 8, 8)
     >>> cost.multiplies, cost.adds, cost.pairs
@@ -36,13 +38,13 @@ def attention(
     macs = pairs * D + pairs * E
     sums = pairs * less_one(D) + (pairs - heads * seen.queries) * E
     return Cost(
-        multiplies=macs + _scaling(pairs, D, scaled),
+        multiplies=macs + _scaling(pairs, D, scaled) + (2 * pairs if capped else 0),
         adds=sums + (pairs if biased else 0),
         macs=macs,
         product_adds=sums,
         pairs=pairs,
         computed_pairs=pairs,
-        other={"softmax": pairs},
+        other={"softmax": pairs, "tanh": pairs} if capped else {"softmax": pairs},
     )
 
 
@@ -109,28 +111,15 @@ def softmax_mix(shape: SoftmaxShape, s: Setting) -> Cost:
     """Scores, weights and weighted sums over a pattern; the keys and values that a cache holds and reads."""
     n, H, G, D, E = s.need_tokens(), shape.heads, shape.kv_heads, shape.head_width, shape.values
     seen = pair_counts(s, shape.pattern, n)
-    mix = attention(seen, H, D, E, scaled=shape.scaled, biased=shape.biased) + Cost(depth=s.steps)
+    mix = attention(seen, H, D, E, scaled=shape.scaled, biased=shape.biased, capped=shape.softcap)
     read = H * D if s.decode else H * D + G * (D + E)  # decoding, keys and values come from the cache
-    mix += kept(s, s.batch * n, H * E, read)
-    if shape.softcap:  # divided by the cap, and times it again
-        mix += Cost(multiplies=2 * H * seen.pairs, other={"tanh": H * seen.pairs})
+    mix += kept(s, s.batch * n, H * E, read) + Cost(depth=s.steps)
     if shape.cached and causal(shape.pattern) == shape.pattern:
         held = G * (D + E) if shape.held is None else shape.held
         row = held * s.each
         size = s.batch * keys_held(shape.pattern, n, s.letters, early=shape.early) * row
         mix += Cost(cache_bytes=size, moved_bytes=seen.pairs * row if s.decode else 0)
     return mix + attention_gradient(seen, H, G, D, E, scaled=shape.scaled) if s.training else mix
-
-
-def cross_mix(shape: CrossShape, s: Setting) -> Cost:
-    """Every query over every key of what an encoder read; its keys and values are made once and held."""
-    n, m, H, D = s.need_tokens(), s.need_source(), shape.heads, shape.head_width
-    seen = PairCounts(n * m, n, m).times(s.batch)
-    mix = attention(seen, H, D, D, scaled=shape.scaled) + Cost(depth=s.steps)
-    mix += kept(s, s.batch * n, H * D, H * D)
-    row = 2 * H * D * s.each
-    mix += Cost(cache_bytes=s.batch * m * row, moved_bytes=seen.pairs * row if s.decode else 0)
-    return mix + attention_gradient(seen, H, H, D, D, scaled=shape.scaled) if s.training else mix
 
 
 def linear_mix(shape: LinearMixShape, s: Setting) -> Cost:

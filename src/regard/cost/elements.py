@@ -7,7 +7,7 @@ from regard.cost.result import Cost
 from regard.cost.setting import Setting, less_one
 from regard.layers import shapes
 from regard.layers.letters import Number, is_letter
-from regard.layers.norms import RMSNorm
+from regard.layers.norms import LayerNorm
 
 
 def elementwise(shape: shapes.ElementwiseShape, s: Setting) -> Cost:
@@ -23,8 +23,9 @@ def elementwise(shape: shapes.ElementwiseShape, s: Setting) -> Cost:
 
 
 def norm(shape: shapes.NormShape, s: Setting) -> Cost:
-    """LayerNorm has a scale and most often a shift, RMSNorm a scale alone."""
-    count = 2 * shape.width if shape.shift and not isinstance(shape.norm, RMSNorm) else shape.width
+    """LayerNorm has a scale and most often a shift, the others a scale alone."""
+    shifted = shape.shift and isinstance(shape.norm, LayerNorm)
+    count = 2 * shape.width if shifted else shape.width
     rows = s.batch * s.need_tokens()
     out = Cost(other={"norm": rows * shape.width}) + kept(s, rows, shape.width, shape.width)
     return out + weights(s, count)

@@ -10,6 +10,7 @@ from regard import layers
 from regard.layers.attention_shapes import AttentionShape
 from regard.layers.feedforward import FeedForwardShape
 from regard.layers.image_shapes import ConvolutionShape, PatchShape
+from regard.layers.norms import OnePlusNorm
 from regard.layers.position import Alibi
 from regard.layers.recurrent_shapes import GridRNNShape, RNNShape
 from regard.layers.shapes import EmbeddingShape, LinearShape, NormShape, Shape
@@ -26,9 +27,12 @@ def shape_of_module(m: nn.Module) -> Shape | None:  # noqa: PLR0911, PLR0912 - o
         case layers.Attention():
             return _attention(m)
         case layers.FeedForward():
-            return FeedForwardShape(width=m.up.in_features, hidden=m.up.out_features)
+            bias = m.up.bias is not None
+            return FeedForwardShape(width=m.up.in_features, hidden=m.up.out_features, bias=bias)
         case layers.GatedFeedForward():
-            return FeedForwardShape(width=m.down.out_features, hidden=m.down.in_features, gated=True)
+            sizes = {"width": m.down.out_features, "hidden": m.down.in_features}
+            bias = m.down.bias is not None
+            return FeedForwardShape(**sizes, gated=True, bias=bias, gate=m.gate.partition(" ")[0])
         case layers.PatchProjection():
             return PatchShape(channels=m.channels, width=len(m.bias), patch=m.patch)
         case layers.RNN():
@@ -50,6 +54,8 @@ def shape_of_module(m: nn.Module) -> Shape | None:  # noqa: PLR0911, PLR0912 - o
             return NormShape(width=m.normalized_shape[0], norm=layers.LayerNorm())
         case nn.RMSNorm() if len(m.normalized_shape) == 1 and m.elementwise_affine:
             return NormShape(width=m.normalized_shape[0], norm=layers.RMSNorm())
+        case OnePlusNorm():
+            return NormShape(width=len(m.weight), norm=layers.ZeroCentredRMSNorm(m.eps))
         case nn.Conv1d() | nn.Conv2d() if m.groups == 1 and set(m.dilation) == {1}:
             if isinstance(m.padding, str):
                 return None
@@ -66,6 +72,9 @@ def _attention(m: layers.Attention) -> AttentionShape:
         pattern=m.pattern,
         mixer=m.mixer,
         position=m.rotary if m.rotary is not None else Alibi() if m.bias is not None else None,
+        qkv_bias=m.projections.qkv_bias,
+        out_bias=m.projections.out_bias,
+        head_norm=m.projections.head_norm,
     )
 
 

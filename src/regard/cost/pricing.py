@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 # The lectures' letters for the sizes of a config; any other field is its own letter.
 LETTERS = {
     "tokens": "n",
-    "source": "m",
     "batch": "B",
     "width": "d",
     "depth": "L",
@@ -39,16 +38,15 @@ LETTERS = {
     "rows": "R",
     "cols": "C",
 }
-SETTINGS = ("tokens", "source", "batch", "rows", "cols")
+SETTINGS = ("tokens", "batch", "rows", "cols")
 UNSET = ("kv_heads", "head_width", "classes")  # sizes that a config may leave open, and a letter fill in
 
 
-def price(  # noqa: PLR0913 - one word for each thing that can be asked
+def price(
     config_or_model: object,
     tokens: Number | str | None = None,
     batch: Number | str = 1,
     *,
-    source: Number | str | None = None,
     image: Number | str | Sequence[Number | str] | None = None,
     training: bool = False,
     decode: bool = False,
@@ -58,9 +56,8 @@ def price(  # noqa: PLR0913 - one word for each thing that can be asked
     """The exact cost of one forward pass, of a training step, or of decoding token by token.
 
     Takes a config or a shape (nothing is built), a model, or a layer. Sizes may be letters, and then the
-    counts are formulas. `source` are the tokens that an encoder reads where a decoder writes `tokens`; unless
-    given, as many. `dtype=None` counts bytes in the config's own type, float32 where it has none. `segments`
-    (B, N), 0 and up, −1 for padding, count only pairs inside a segment.
+    counts are formulas. `dtype=None` counts bytes in the config's own type, float32 where it has none.
+    `segments` (B, N), 0 and up, −1 for padding, count only pairs inside a segment.
 
     >>> from regard.models import GPTConfig
     >>> cost = price(GPTConfig(vocab=50257, context=1024, depth=12, width=768, heads=12), tokens=1024)
@@ -74,7 +71,6 @@ def price(  # noqa: PLR0913 - one word for each thing that can be asked
     setting = Setting(
         batch=size("batch", batch),
         tokens=None if tokens is None else size("tokens", tokens),
-        source=None if source is None else size("source", source),
         image=None if image is None else _sides(image),
         training=training,
         decode=decode,
@@ -107,12 +103,8 @@ class PriceQuestion:
             s = replace(s, tokens=None)
         if s.decode and not (isinstance(shape, ModelShape) and shape.writes):
             raise ValueError(f"decode is for models that write token by token, got {_name(self.what)}")
-        reads = isinstance(shape, ModelShape) and shape.reads
-        if s.source is not None and not reads:
-            notices = (*notices, "source is ignored: nothing here is read by an encoder for a decoder")
-        asked = replace(self, setting=replace(s, source=s.need_source() if reads else None))
-        cost = cost_of(shape, asked.setting)
-        return replace(cost, notices=(*cost.notices, *notices), question=asked)
+        cost = cost_of(shape, s)
+        return replace(cost, notices=(*cost.notices, *notices), question=replace(self, setting=s))
 
     @property
     def _of_image(self) -> bool:
@@ -126,8 +118,8 @@ class PriceQuestion:
         sizes = _sizes_of(what)
         if s.segments is not None:
             return sizes  # they fix how many tokens there are, and who sees whom
-        settings = [name for name in ("tokens", "source") if getattr(s, name) is not None]
-        return ["batch", *settings, *_grid_letters(what), *sizes, *_pattern_letters(what)]
+        settings = ["batch"] if s.tokens is None else ["batch", "tokens"]
+        return [*settings, *_grid_letters(what), *sizes, *_pattern_letters(what)]
 
     def formula(self, symbols: tuple[str | Symbol, ...]) -> Cost:
         """The same with letters in place of tokens, batch or fields."""
@@ -142,7 +134,7 @@ class PriceQuestion:
                 replaced[field] = symbol
             elif field in SETTINGS and setting.segments is not None:
                 raise ValueError(f"{field} is no letter where segments are given, which fix it")
-            elif field in ("tokens", "batch", "source"):
+            elif field in ("tokens", "batch"):
                 setting = replace(setting, **{field: symbol})
             elif field in ("rows", "cols"):
                 rows, cols = setting.image or (letter("R"), letter("C"))
@@ -160,7 +152,7 @@ class PriceQuestion:
         """For how much this price is, as JSON can hold it."""
         s = self.setting
         image = None if s.image is None else [_plain(side) for side in s.image]
-        sizes = {"tokens": _plain(s.tokens), "source": _plain(s.source), "image": image}
+        sizes = {"tokens": _plain(s.tokens), "image": image}
         given = {name: value for name, value in sizes.items() if value is not None}
         packed = {} if s.stored is None else {"weights": str(s.stored)}
         mode = "training" if s.training else "decode" if s.decode else "forward"
@@ -173,7 +165,6 @@ class PriceQuestion:
         assert isinstance(image, list | tuple)
         words = {
             "tokens": f"{_shown(asked.get('tokens'))} tokens",
-            "source": f"{_shown(asked.get('source'))} read by the encoder",
             "image": f"images of {'×'.join(map(_shown, image))}",
             "batch": f"batch {_shown(asked['batch'])}",
             "dtype": asked["dtype"],
@@ -257,7 +248,7 @@ def _default_letters(what: HasShapes | Shape, s: Setting) -> list[str]:
     image = shape if isinstance(shape, ImageShape) else None
     if s.tokens is None and not (image is not None and image.resizes):
         return ["B"]
-    return ["n", "B"] if s.source is None else ["n", "m", "B"]
+    return ["n", "B"]
 
 
 def _plain(value: Number | None) -> int | str | None:

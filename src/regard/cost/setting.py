@@ -27,7 +27,6 @@ class Setting:
 
     batch: Number = 1
     tokens: Number | None = None
-    source: Number | None = None  # tokens that an encoder reads, where another model writes
     image: tuple[Number, Number] | None = None
     training: bool = False
     decode: bool = False
@@ -53,10 +52,6 @@ class Setting:
         if self.tokens is None:
             raise ValueError("tokens must be given for a model of sequences, such as tokens=1024")
         return self.tokens
-
-    def need_source(self) -> Number:
-        """How many tokens the encoder reads: unless told, as many as are written."""
-        return self.need_tokens() if self.source is None else self.source
 
     def need_image(self) -> tuple[Number, Number]:
         """The image (rows, cols), or a ValueError that asks for it."""

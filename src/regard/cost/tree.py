@@ -75,14 +75,9 @@ def _model(shape: shapes.ModelShape, s: Setting) -> Cost:
     return tree(parts, at_once=s.training)
 
 
-def _source(shape: shapes.SourceShape, s: Setting) -> Cost:
-    """What an encoder does, once, to the tokens that it reads."""
-    return cost_of(shape.shape, replace(s, tokens=s.need_source() * shape.times, decode=False))
-
-
 def _image(shape: shapes.ImageShape, s: Setting) -> Cost:
     if shape.resizes and is_letter(s.tokens):
-        places = s.need_tokens() - (1 if shape.class_token else 0)
+        places = s.need_tokens() - shape.class_token
         return cost_of(shape.shape, replace(s, tokens=places, image=None, inputs_learn=False))
     rows, cols = dense.patch_grid(_size(shape, s), shape.patch)
     inner = replace(s, tokens=rows * cols, image=(rows, cols), inputs_learn=False)
@@ -111,7 +106,6 @@ RULES: dict[type[Shape], Rule] = {
     shapes.SumShape: _sum,
     shapes.RepeatedShape: _repeated,
     shapes.ExpertsShape: _experts,
-    shapes.SourceShape: _source,
     shapes.PlainShape: lambda shape, s: cost_of(shape.shape, replace(s, stored=None)),
     shapes.PerRowShape: lambda shape, s: cost_of(shape.shape, replace(s, tokens=1)),
     shapes.ClassTokenShape: lambda shape, s: cost_of(shape.shape, replace(s, tokens=s.need_tokens() + 1)),
@@ -133,7 +127,6 @@ RULES: dict[type[Shape], Rule] = {
     shapes.LossShape: elements.loss,
     SoftmaxShape: attention.softmax_mix,
     LinearMixShape: attention.linear_mix,
-    attention_shapes.CrossShape: attention.cross_mix,
     attention_shapes.PooledAttentionShape: attention.pooled,
     attention_shapes.WeightlessShape: attention.weightless,
     recurrent_shapes.ScanShape: recurrent.scan,

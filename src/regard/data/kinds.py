@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from regard.errors import check_int
+
+SCORED = 10_000  # examples that are held out by their draws and scored: more says little, and takes long
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +86,7 @@ class Corpus:
 class Texts:
     """One part of a set of texts: N strings and `labels` int64 (N,)."""
 
-    texts: tuple[str, ...]
+    texts: Sequence[str]
     labels: Tensor
 
     def __post_init__(self) -> None:
@@ -104,7 +107,7 @@ class Reviews:
     """Labelled texts in two parts, and more without a label where the set has them.
 
     The `test` of SST-2 is its labelled `dev` part: the labels of its own test part were never published.
-    `draws` are as in `Images`.
+    `draws` and `digest` are as in `Images`.
     """
 
     name: str
@@ -113,12 +116,14 @@ class Reviews:
     test: Texts
     unlabelled: tuple[str, ...] = ()
     draws: Tensor | None = None
+    digest: str = ""
 
 
 def held_out(found: Images | Reviews, share: float) -> tuple[Tensor | slice, Tensor | slice]:
     """Which training examples of a set train and which validate: by its own draws, or by a shuffle.
 
-    By draws, what is held out stays so when others are added; at least one is, and one is not.
+    By draws, what is held out stays so when others are added; at least one is, and one is not. Of many, the
+    first validate.
 
     >>> part = Texts(("a", "b", "c"), torch.tensor([0, 1, 0]))
     >>> own = Reviews("x", ("no", "yes"), part, part, draws=torch.tensor([0.1, 0.5, 0.9]).double())
@@ -133,7 +138,7 @@ def held_out(found: Images | Reviews, share: float) -> tuple[Tensor | slice, Ten
     held = int(torch.searchsorted(draws, torch.tensor(share, dtype=draws.dtype)))
     if 0 < share < 1:
         held = min(max(held, 1), len(draws) - 1)
-    return slice(held, None), slice(0, held)
+    return slice(held, None), slice(0, min(held, SCORED))
 
 
 def first_of(indices: Tensor | slice, count: int | None) -> Tensor | slice:

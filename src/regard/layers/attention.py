@@ -14,6 +14,7 @@ from regard.layers.cache import LayerPast
 from regard.layers.letters import check_size, divides, ratio
 from regard.layers.linear_mixer import LinearAttention
 from regard.layers.position import Alibi, Position, Rotary
+from regard.layers.projections import Projections
 from regard.layers.softmax_mixer import Softmax
 from regard.layers.tracing import Trace
 from regard.pattern import Full, Pattern
@@ -42,6 +43,7 @@ class Attention(nn.Module):
         pattern: Pattern = Full(),  # noqa: B008 - a frozen value
         mixer: Mixer = Softmax(),  # noqa: B008 - a frozen value
         position: Position | None = None,
+        projections: Projections = Projections(),  # noqa: B008 - a frozen value
     ) -> None:
         super().__init__()
         self.heads = heads
@@ -53,10 +55,14 @@ class Attention(nn.Module):
         self.rotary = position if isinstance(position, Rotary) else None
         self.bias = position.bias(heads) if isinstance(position, Alibi) else None
         # Where nothing else touches the scores, a kernel may read the projection as it lies.
-        bare = not isinstance(position, Rotary | Alibi) and mixer == Softmax()
+        norm = projections.head_norm
+        bare = not isinstance(position, Rotary | Alibi) and mixer == Softmax() and norm is None
         self.packs = bare and reach_in_one_tile(pattern) is not None
-        self.qkv = nn.Linear(width, (heads + 2 * self.kv_heads) * self.head_width)
-        self.out = nn.Linear(heads * self.head_width, width)
+        self.projections = projections
+        self.qkv = nn.Linear(width, (heads + 2 * self.kv_heads) * self.head_width, projections.qkv_bias)
+        self.query_norm = None if norm is None else norm.build(self.head_width)
+        self.key_norm = None if norm is None else norm.build(self.head_width)
+        self.out = nn.Linear(heads * self.head_width, width, projections.out_bias)
 
     def forward(
         self,
@@ -72,6 +78,7 @@ class Attention(nn.Module):
         if self.packs and segments is cache is trace is None:
             return self.out(attend_projection(qkv, H, self.pattern).transpose(1, 2).flatten(2))
         q, k, v = qkv.transpose(1, 2).split([H, G, G], dim=1)  # B H N D
+        q, k = self.normed(q, k)
         if self.rotary is not None:
             start = 0 if cache is None else cache.length
             q, k = self.rotary.turn(q, start), self.rotary.turn(k, start)
@@ -80,13 +87,21 @@ class Attention(nn.Module):
         )
         return self.out(out.transpose(1, 2).flatten(2))  # B H N D -> B N H·D
 
+    def normed(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
+        """Queries and keys (…,D), each normed by itself where the layer does so."""
+        if self.query_norm is None or self.key_norm is None:
+            return q, k
+        return self.query_norm(q), self.key_norm(k)
+
     def first_row(self, x: Tensor) -> Tensor:
         """Row 0 (B,1,C) of full attention over tokens (B,N,C): one query for all keys."""
         wide = self.heads * self.head_width
         weight, bias = self.qkv.weight, self.qkv.bias
-        q = linear(x[:, :1], weight[:wide], bias[:wide])
-        k, v = linear(x, weight[wide:], bias[wide:]).chunk(2, dim=-1)
+        own, others = (None, None) if bias is None else (bias[:wide], bias[wide:])
+        q = linear(x[:, :1], weight[:wide], own)
+        k, v = linear(x, weight[wide:], others).chunk(2, dim=-1)
         q, k, v = (y.unflatten(-1, (-1, self.head_width)).transpose(1, 2) for y in (q, k, v))  # B H N D
+        q, k = self.normed(q, k)
         return self.out(attend(q, k, v).transpose(1, 2).flatten(2))
 
     def choose(self, batch: int, n: int, *, segments: bool = False) -> Choice:
@@ -100,8 +115,8 @@ class Attention(nn.Module):
         kind = weight.device.type
         dtype = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else weight.dtype
         packed = self.packs and not segments
-        asked = {"slopes": self.bias is not None, "segments": segments, "packed": packed}
-        uses = tuple(word for word, wanted in asked.items() if wanted)
+        asked = {"slopes": self.bias is not None, "segments": segments}
+        uses = (*(word for word, wanted in asked.items() if wanted), *self.mixer.asks, *["packed"] * packed)
         return self.mixer.choose(Form(sizes, dtype, weight.device, self.pattern, uses))
 
 
@@ -127,6 +142,6 @@ def check_heads(
     check_size("kv_heads", kv_heads)
     if not divides(kv_heads, heads):
         raise ValueError(f"kv_heads must divide heads, got {heads=}, {kv_heads=}")
-    if isinstance(position, Rotary) and not divides(2, head_width):
-        raise ValueError(f"Rotary turns pairs, so head_width must be even, got {head_width=}")
+    if isinstance(position, Rotary):
+        position.check(head_width)
     return kv_heads, head_width

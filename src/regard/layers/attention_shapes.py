@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from regard.layers.attention import Mixer, check_heads, check_mixer
 from regard.layers.letters import Number
+from regard.layers.norms import LayerNorm, Norm
 from regard.layers.position import Position, Rotary
 from regard.layers.shapes import ElementwiseShape, LinearShape, Shape, TreeShape, WeightsShape, function, tree
 from regard.layers.softmax_mixer import Softmax
@@ -17,7 +18,7 @@ from regard.pattern import Full, Pattern
 class AttentionShape(Shape):
     """`regard.layers.Attention`: projections, any pattern and mixer, grouped heads, Rotary or Alibi.
 
-    `head_norm` is an RMSNorm on each query and key head.
+    `head_norm` is a norm of each query and key by itself; True is an RMSNorm.
     """
 
     width: Number
@@ -29,7 +30,7 @@ class AttentionShape(Shape):
     position: Position | None = None
     qkv_bias: bool = True
     out_bias: bool = True
-    head_norm: bool = False
+    head_norm: Norm | bool | None = None
     sizes: ClassVar = ("width", "heads", "kv_heads", "head_width")
 
     def __post_init__(self) -> None:
@@ -42,8 +43,10 @@ class AttentionShape(Shape):
         G, D = check_heads(self.width, self.heads, self.kv_heads, self.head_width, self.position)
         H = self.heads
         both = (H + G) * D  # the queries and keys of a token
-        head_norms = WeightsShape(count=2 * D) + function("norm", both, kept=True)
-        rotary = ElementwiseShape(multiplies=2 * both, adds=both, kept=both)
+        scales = 4 * D if isinstance(self.head_norm, LayerNorm) else 2 * D
+        head_norms = WeightsShape(count=scales) + function("norm", both, kept=True)
+        turned = (H + G) * self.position.turned_width(D) if isinstance(self.position, Rotary) else 0
+        rotary = ElementwiseShape(multiplies=2 * turned, adds=turned, kept=both)
         return tree(
             {
                 "qkv": LinearShape(inputs=self.width, outputs=(H + 2 * G) * D, bias=self.qkv_bias),
@@ -53,15 +56,6 @@ class AttentionShape(Shape):
                 "out": LinearShape(inputs=H * D, outputs=self.width, bias=self.out_bias),
             }
         )
-
-
-@dataclass(frozen=True, kw_only=True)
-class CrossShape(Shape):
-    """Queries of what is written over keys and values of all that an encoder read, which are held."""
-
-    heads: Number
-    head_width: Number
-    scaled: bool | None = None  # None: by 1/√head_width
 
 
 @dataclass(frozen=True, kw_only=True)

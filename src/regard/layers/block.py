@@ -1,4 +1,4 @@
-"""One block, and the three ways to assemble it: PreNorm, PostNorm and the course's."""
+"""One block, and the four ways to assemble it: PreNorm, PostNorm, Parallel and the course's."""
 
 from __future__ import annotations
 
@@ -14,48 +14,73 @@ from regard.layers.attention_shapes import AttentionShape
 from regard.layers.cache import LayerPast
 from regard.layers.dropout import drop
 from regard.layers.feedforward import FeedForwardPart, Gelu
-from regard.layers.norms import LayerNorm, Norm
-from regard.layers.shapes import NormShape, Shape, TreeShape, added, tree
+from regard.layers.letters import Number
+from regard.layers.norms import LayerNorm, LayerScale, Norm
+from regard.layers.projections import Projections
+from regard.layers.shapes import ElementwiseShape, NormShape, Shape, TreeShape, WeightsShape, added, tree
 from regard.layers.tracing import Trace
+from regard.values import Terse, unsaid
 
 Branch = Callable[[Tensor], Tensor]
+Norms = tuple[nn.Module, nn.Module]
 
 
-@dataclass(frozen=True)
-class _Parts:
-    """What every assembly is made of, and where it has norms besides the one of the feed-forward."""
+@dataclass(frozen=True, repr=False)
+class _Parts(Terse):
+    """What every assembly is made of, and where it has norms besides the one of the feed-forward.
+
+    `after` is done to what a branch gives, before it is added: another norm (Gemma 2's sandwich) or a
+    `LayerScale` (DINOv2).
+    """
 
     norm: Norm = LayerNorm()  # noqa: RUF009 - a frozen value
     feedforward: FeedForwardPart = Gelu()  # noqa: RUF009 - a frozen value
+    projections: Projections = unsaid(Projections())  # noqa: RUF009 - a frozen value
+    after: Norm | LayerScale | None = unsaid(None)  # noqa: RUF009 - a field
     norms_input: ClassVar[bool] = False
     norms_output: ClassVar[bool] = True
     norms_attention: ClassVar[bool] = True
+    in_turn: ClassVar[bool] = True  # the feed-forward reads what attention has added
 
     def join(self, x: Tensor, branch: Branch, norm: nn.Module) -> Tensor:
         """Add what a branch makes of the normed tokens; a norm that is not there is the identity."""
         return x + branch(norm(x))
 
+    def run(self, x: Tensor, attention: Branch, feedforward: Branch, norms: Norms) -> Tensor:
+        """Both branches, one after the other."""
+        return self.join(self.join(x, attention, norms[0]), feedforward, norms[1])
+
     def shape(self, attention: AttentionShape, feedforward: Shape | None = None) -> TreeShape:
         """The sizes of a block: attention and feed-forward, each with its norm and added to what came in."""
-        normed, residual = NormShape(width=attention.width, norm=self.norm), added(attention.width)
+        width = attention.width
+        normed, residual = NormShape(width=width, norm=self.norm), added(width)
+        after = None if self.after is None else _after_shape(self.after, width)
         return tree(
             {
                 "attention_norm": normed if self.norms_attention else None,
                 "attention": attention,
+                "attention_after": after,
                 "attention_residual": residual,
                 "feedforward_norm": normed,
-                "feedforward": feedforward or self.feedforward.shape(attention.width),
+                "feedforward": feedforward or self.feedforward.shape(width),
+                "feedforward_after": after,
                 "feedforward_residual": residual,
             }
         )
 
 
-@dataclass(frozen=True)
+def _after_shape(after: Norm | LayerScale, width: Number) -> Shape:
+    if isinstance(after, LayerScale):
+        return WeightsShape(count=width) + ElementwiseShape(multiplies=width, kept=width)
+    return NormShape(width=width, norm=after)
+
+
+@dataclass(frozen=True, repr=False)
 class PreNorm(_Parts):
     """x + attention(norm(x)), then x + feedforward(norm(x)); a last norm ends the model (GPT-2, ViT)."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PostNorm(_Parts):
     """norm(x + attention(x)), then norm(x + feedforward(x)); the inputs are normed first (BERT)."""
 
@@ -67,14 +92,25 @@ class PostNorm(_Parts):
         return norm(x + branch(x))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
+class Parallel(_Parts):
+    """x + attention(norm(x)) + feedforward(norm(x)), each with a norm of its own; a last norm (GPT-NeoX)."""
+
+    in_turn: ClassVar[bool] = False
+
+    def run(self, x: Tensor, attention: Branch, feedforward: Branch, norms: Norms) -> Tensor:
+        """Both branches of the same tokens."""
+        return feedforward(norms[1](x)) + attention(norms[0](x)) + x
+
+
+@dataclass(frozen=True, repr=False)
 class CourseBlock(_Parts):
     """x + attention(x), then x + feedforward(norm(x)): no norm before attention; a last norm follows."""
 
     norms_attention: ClassVar[bool] = False
 
 
-Assembly = PreNorm | PostNorm | CourseBlock
+Assembly = PreNorm | PostNorm | Parallel | CourseBlock
 
 
 class TransformerBlock(nn.Module):
@@ -89,10 +125,18 @@ class TransformerBlock(nn.Module):
         check_dropout(dropout)
         width = attention.out.out_features
         self.assembly, self.dropout = assembly, dropout
+        after = assembly.after
         self.attention_norm = assembly.norm.build(width) if assembly.norms_attention else nn.Identity()
         self.attention = attention
+        self.attention_after = nn.Identity() if after is None else after.build(width)
         self.feedforward_norm = assembly.norm.build(width)
         self.feedforward = assembly.feedforward.build(width)
+        self.feedforward_after = nn.Identity() if after is None else after.build(width)
+
+    @property
+    def norms(self) -> Norms:
+        """The norms of attention and of the feed-forward."""
+        return self.attention_norm, self.feedforward_norm
 
     def forward(
         self,
@@ -108,31 +152,31 @@ class TransformerBlock(nn.Module):
         inside = None if trace is None else trace.inside("attention")
 
         def attention(x: Tensor) -> Tensor:
-            return drop(self.attention(x, segments=segments, cache=cache, trace=inside), share, generator)
+            out = self.attention(x, segments=segments, cache=cache, trace=inside)
+            return drop(self.attention_after(out), share, generator)
 
-        x = self.assembly.join(x, attention, self.attention_norm)
-        x = self._feed(x, share, generator)
+        def feedforward(x: Tensor) -> Tensor:
+            return drop(self.feedforward_after(self.feedforward(x)), share, generator)
+
+        x = self.assembly.run(x, attention, feedforward, self.norms)
         if trace is not None:
             trace.record("output", x)
         return x
 
     def first(self, x: Tensor, *, generator: torch.Generator | None = None) -> Tensor:
-        """Token 0 (B,1,C) of what full attention and the feed-forward give, and no more.
+        """Token 0 (B,1,C) of what full attention and then the feed-forward give, and no more.
 
         Compiled, what is cut off here is never computed.
         """
         share = self.dropout if self.training else 0.0
 
         def attention(x: Tensor) -> Tensor:
-            return drop(self.attention.first_row(x), share, generator)
+            return drop(self.attention_after(self.attention.first_row(x)), share, generator)
+
+        def feedforward(x: Tensor) -> Tensor:
+            return drop(self.feedforward_after(self.feedforward(x)), share, generator)
 
         x = self.assembly.join(x, attention, self.attention_norm)[:, :1]
-        return self._feed(x, share, generator)
-
-    def _feed(self, x: Tensor, share: float, generator: torch.Generator | None) -> Tensor:
-        def feedforward(x: Tensor) -> Tensor:
-            return drop(self.feedforward(x), share, generator)
-
         return self.assembly.join(x, feedforward, self.feedforward_norm)
 
 

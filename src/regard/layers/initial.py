@@ -3,6 +3,8 @@
 import torch
 from torch import nn
 
+from regard.layers.norms import ComponentScale, OnePlusNorm
+
 SPREAD = 0.02  # the standard deviation of GPT-2, BERT and ViT
 
 
@@ -28,3 +30,6 @@ def initialise(model: nn.Module, depth: int, generator: torch.Generator | None =
         else:
             branch_end = name.endswith((".attention.out.weight", ".feedforward.down.weight"))
             weight.normal_(0.0, SPREAD / (2 * depth) ** 0.5 if branch_end else SPREAD, generator=generator)
+    for module in model.modules():
+        if isinstance(module, OnePlusNorm | ComponentScale):
+            module.begin()

@@ -40,6 +40,7 @@ class LinearAttention:
     """
 
     word: ClassVar = "linear "  # before the name of a layer's pattern
+    asks: ClassVar[tuple[str, ...]] = ()  # of the engine, beside the pattern
 
     def check(self, pattern: Pattern, position: Position | None) -> None:
         """Raise unless a layer can sum over the pattern, and nothing is to be added to scores."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -12,7 +12,9 @@ from torch.nn.functional import interpolate
 from regard.attention import DistanceBias
 from regard.errors import check_int
 from regard.layers.letters import Number
-from regard.layers.shapes import Shape, TableShape, added
+from regard.layers.rotary import Rotary, turning
+from regard.layers.shapes import Shape, TableShape, WeightsShape, added
+from regard.values import Terse, unsaid
 
 Device = torch.device | None
 
@@ -22,11 +24,6 @@ class _Added:
         """A module without weights."""
         assert isinstance(self, Natural | Scaled | Sinusoidal)
         return Computed(self, width)
-
-
-class _InAttention:
-    def build(self, length: int, width: int) -> None:
-        """Nothing is added to the inputs."""
 
 
 @dataclass(frozen=True)
@@ -75,43 +72,33 @@ class Sinusoidal(_Added):
         return _waves(torch.arange(start, start + length, device=device), width, self.base)
 
 
-@dataclass(frozen=True)
-class Learned:
-    """One trained vector per position, up to the length that the model was built for."""
+@dataclass(frozen=True, repr=False)
+class Learned(Terse):
+    """One trained vector per position, up to the length that the model was built for.
+
+    The first `offset` rows of the table belong to no position (RoBERTa keeps them for padding).
+    """
+
+    offset: int = unsaid(0)
+
+    def __post_init__(self) -> None:
+        check_int("offset", self.offset, 0)
 
     def build(self, length: int, width: int) -> LearnedTable:
         """The table, with its weights."""
-        return LearnedTable(length, width)
+        return LearnedTable(length, width, self.offset)
 
 
 @dataclass(frozen=True)
-class Rotary(_InAttention):
-    """Turns queries and keys by angles that grow with the position, so that scores know the distance alone.
-
-    Component i turns together with component i + D/2 (half-split pairs).
-
-    >>> Rotary().turn(torch.ones(1, 2)).tolist()  # position 0 stays
-    [[1.0, 1.0]]
-    """
-
-    base: float = 10_000.0
-
-    def turn(self, x: Tensor, start: int = 0) -> Tensor:
-        """Turn (…, N, D), whose first row stands at position `start`."""
-        N, D = x.shape[-2:]
-        if D % 2:
-            raise ValueError(f"Rotary turns pairs, so the head width must be even, got {D}")
-        angles = angles_at(torch.arange(start, start + N, device=x.device), D, self.base)  # N D/2
-        return turned(x, angles.cos().to(x.dtype), angles.sin().to(x.dtype))
-
-
-@dataclass(frozen=True)
-class Alibi(_InAttention):
+class Alibi:
     """Scores fall with the distance, with one slope per head: a `DistanceBias`.
 
     >>> Alibi().bias(heads=2)
     DistanceBias(slopes=(0.0625, 0.00390625))
     """
+
+    def build(self, length: int, width: int) -> None:
+        """Nothing is added to the inputs."""
 
     def bias(self, heads: int) -> DistanceBias:
         """The slopes of Press et al. 2022: 2^(−8h/H); between powers of two, every other one of the next."""
@@ -124,12 +111,14 @@ class Alibi(_InAttention):
 Position = Natural | Scaled | Sinusoidal | Learned | Rotary | Alibi
 
 
-def position_shape(position: Position, length: Number, width: Number) -> Shape | None:
+def position_shape(position: Position | Sequence[Position], length: Number, width: Number) -> Shape | None:
     """What is added to the inputs; a table that follows from arithmetic is a constant."""
-    if isinstance(position, Rotary | Alibi):
+    if not isinstance(position, Position) or isinstance(position, Rotary | Alibi):
         return None
-    learned = isinstance(position, Learned)
-    return added(width) + TableShape(rows=length, width=width) if learned else added(width)
+    if not isinstance(position, Learned):
+        return added(width)
+    table = added(width) + TableShape(rows=length, width=width)
+    return table + WeightsShape(count=position.offset * width, read=False) if position.offset else table
 
 
 class Computed(nn.Module):
@@ -153,25 +142,26 @@ class LearnedTable(nn.Module):
     ValueError: the position table has 4 rows, got positions 0 to 4
     """
 
-    def __init__(self, length: int, width: int) -> None:
+    def __init__(self, length: int, width: int, offset: int = 0) -> None:
         super().__init__()
-        self.weight = nn.Parameter(torch.randn(length, width) * 0.02)
+        self.offset = offset
+        self.weight = nn.Parameter(torch.randn(offset + length, width) * 0.02)
 
     def forward(self, x: Tensor, start: int = 0) -> Tensor:
         """Add the positions to tokens (B,N,C), of which the first stands at `start`."""
-        stop = start + x.shape[1]
-        if stop > len(self.weight):
-            raise ValueError(
-                f"the position table has {len(self.weight)} rows, got positions {start} to {stop - 1}"
-            )
-        return x + self.weight[start:stop]
+        stop, rows = start + x.shape[1], len(self.weight) - self.offset
+        if stop > rows:
+            raise ValueError(f"the position table has {rows} rows, got positions {start} to {stop - 1}")
+        return x + self.weight[self.offset + start : self.offset + stop]
 
     def resized(self, grid: tuple[int, int], to: tuple[int, int]) -> Tensor:
         """The table of a grid (rows, cols), read row by row, stretched to another grid: (rows·cols, C)."""
         if grid == to:
             return self.weight
         table = self.weight.unflatten(0, grid).permute(2, 0, 1)[None]  # 1 C rows cols
-        return interpolate(table, to, mode="bicubic", align_corners=False)[0].flatten(1).T
+        exact = table.to(torch.promote_types(table.dtype, torch.float32))  # halves would shift
+        stretched = interpolate(exact, to, mode="bicubic", align_corners=False)[0].flatten(1).T
+        return stretched.to(table.dtype)
 
 
 def encode_at(module: nn.Module, at: Tensor, width: int) -> Tensor:
@@ -182,7 +172,7 @@ def encode_at(module: nn.Module, at: Tensor, width: int) -> Tensor:
     True
     """
     if isinstance(module, LearnedTable):
-        return module.weight[at]
+        return module.weight[at + module.offset] if module.offset else module.weight[at]
     assert isinstance(module, Computed)
     position = module.position
     if isinstance(position, Natural):
@@ -197,20 +187,6 @@ def _waves(at: Tensor, width: int, base: float) -> Tensor:
     return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)[:, :width].float()
 
 
-def turned(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """Turn (…, D) by angles whose cosines and sines are (…, D/2)."""
-    a, b = x.chunk(2, dim=-1)
-    return torch.cat([a * cos - b * sin, b * cos + a * sin], dim=-1)
-
-
 def angles_at(at: Tensor, width: int, base: float) -> Tensor:
     """The angles (N, ⌈width/2⌉) of positions (N,)."""
     return at[:, None] * turning(width, base, at.device)
-
-
-def turning(width: int, base: float, device: torch.device) -> Tensor:
-    """How fast each pair of components turns (⌈width/2⌉,): base^(−2i/width)."""
-    # At position 1e6 a float32 angle is off by 0.06 already; Apple's GPUs know nothing better.
-    dtype = torch.float32 if device.type == "mps" else torch.float64
-    i = torch.arange(0, width, 2, dtype=dtype, device=device)
-    return torch.exp(i * (-math.log(base) / width))

@@ -79,14 +79,6 @@ class ExpertsShape(Shape):
     chosen: Number
 
 
-@dataclass(frozen=True, kw_only=True)
-class SourceShape(Shape):
-    """What is done once to all that an encoder reads; `times` as many frames before they are joined."""
-
-    shape: Shape
-    times: int = 1
-
-
 @dataclass(frozen=True)
 class PlainShape(Shape):
     """What is kept in plain numbers where other matrices are packed into fewer bits."""
@@ -117,30 +109,26 @@ class FrozenShape(Shape):
 
 @dataclass(frozen=True)
 class ModelShape(Shape):
-    """A whole model: its inputs are data, training adds a loss, and one that `writes` can be decoded.
-
-    One that `reads` has an encoder for its source beside what it writes.
-    """
+    """A whole model: its inputs are data, training adds a loss, and one that `writes` can be decoded."""
 
     tree: TreeShape
     loss: Shape | None = None
     writes: bool = False
-    reads: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class ImageShape(Shape):
     """What is done to the patches of an image, which are its tokens; `size=None` takes an image of any size.
 
-    A model that `resizes` takes other images too, and as many patches as a formula asks for; the class token
-    is one more.
+    A model that `resizes` takes other images too, and as many patches as a formula asks for; `class_token`
+    counts the tokens that are no patches.
     """
 
     shape: Shape
     size: tuple[int, int] | None
     patch: tuple[int, int] = (1, 1)
     resizes: bool = False
-    class_token: bool = False
+    class_token: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import inf
 from typing import ClassVar
 
 import torch
@@ -19,25 +20,45 @@ from regard.layers.shapes import Shape
 from regard.layers.slots import Layout, layout_of
 from regard.layers.tracing import Trace
 from regard.pattern import Full, Pattern
+from regard.values import Terse, unsaid
 
 ENDLESS = 1 << 62  # positions, more than anyone counts to
 
 
-@dataclass(frozen=True)
-class Softmax:
+@dataclass(frozen=True, repr=False)
+class Softmax(Terse):
     """Every token weighed by the softmax of its score, of those that the pattern shows.
 
-    Decoding keeps the keys and values that the pattern can still show.
+    Scores are products times `scale`, 1/√head_width unless it is given; a `softcap` bends them into ±softcap
+    (Gemma 2). Decoding keeps the keys and values that the pattern can still show.
     """
 
+    scale: float | None = unsaid(None)
+    softcap: float | None = unsaid(None)
     word: ClassVar = ""  # before the name of a layer's pattern
+
+    def __post_init__(self) -> None:
+        for name, value in (("scale", self.scale), ("softcap", self.softcap)):
+            if value is not None and not 0 < value < inf:
+                raise ValueError(f"{name} must be positive, got {name}={value!r}")
+
+    @property
+    def asks(self) -> tuple[str, ...]:
+        """What is asked of the engine beside the pattern."""
+        return () if self.softcap is None else ("softcap",)
 
     def check(self, pattern: Pattern, position: Position | None) -> None:
         """Any pattern and any position will do."""
 
     def shape(self, sizes: HeadSizes, pattern: Pattern, position: Position | None) -> SoftmaxShape:
         """What lies between the projections."""
-        return SoftmaxShape(*sizes, pattern, biased=isinstance(position, Alibi))
+        return SoftmaxShape(
+            *sizes,
+            pattern,
+            biased=isinstance(position, Alibi),
+            scaled=None if self.scale is None else self.scale != 1,
+            softcap=self.softcap is not None,
+        )
 
     def cache(self, pattern: Pattern, capacity: int) -> LayerCache:
         """An empty past of a layer."""
@@ -50,7 +71,8 @@ class Softmax:
         B, G, _, D = keys.shape
         S = places[pattern].layout.size
         rows = torch.arange(B, device=keys.device)
-        return SlotMemory(places[pattern], (keys.new_zeros(B, G, S, D), keys.new_zeros(B, G, S, D)), rows)
+        parts = (keys.new_zeros(B, G, S, D), keys.new_zeros(B, G, S, D))
+        return SlotMemory(places[pattern], parts, rows, self)
 
     def mix(
         self,
@@ -68,9 +90,12 @@ class Softmax:
         assert cache is None or isinstance(cache, LayerCache)
         seen = CachedKeys(k, v, segments) if cache is None else cache.extend(k, v, segments)
         if seen.positions is None:
-            problem = problem_of(q, seen.key, seen.value, pattern, bias=bias, segments=seen.segments)
+            problem = problem_of(
+                q, seen.key, seen.value, pattern, scale=self.scale, bias=bias, segments=seen.segments,
+                softcap=self.softcap,
+            )  # fmt: skip
         else:
-            problem = _over_slots(q, seen, pattern, bias)
+            problem = self._over_slots(q, seen, pattern, bias)
         if trace is not None:
             # By a run of its own: the output must not change because someone watches.
             with torch.no_grad():
@@ -78,6 +103,26 @@ class Softmax:
             assert weights is not None
             trace.record("weights", weights)
         return run(problem).out
+
+    def scale_of(self, width: int) -> float:
+        """What products of queries and keys of this width are multiplied by."""
+        return width**-0.5 if self.scale is None else self.scale
+
+    def _over_slots(
+        self, q: Tensor, seen: CachedKeys, pattern: Pattern, bias: DistanceBias | None
+    ) -> Problem:
+        """Some keys were dropped or overwritten: each slot says where its key stands."""
+        assert seen.positions is not None
+        assert seen.queries is not None
+        segments = None
+        if seen.segments is not None:
+            assert seen.own is not None
+            segments = Segments(seen.own, seen.segments)
+        scale, offset, slots = self.scale_of(q.shape[3]), seen.queries[:1], seen.positions[None]
+        return Problem(
+            q, seen.key, seen.value, pattern, scale, bias, segments, offset=offset, slots=slots,
+            softcap=self.softcap,
+        )  # fmt: skip
 
     def choose(self, form: Form) -> Choice:
         """What runs a problem of this form, and why."""
@@ -141,6 +186,7 @@ class SlotMemory:
     place: PatternSlots
     parts: tuple[Tensor, Tensor]
     rows: Tensor  # 0 … B − 1
+    mixer: Softmax
     forms: dict[bool, Form] = field(default_factory=dict)  # of steps without and with a mask or bias
 
     def cache(self, capacity: int) -> LayerCache:
@@ -162,13 +208,23 @@ class SlotMemory:
         for x, new in zip(self.parts, (k, v), strict=True):
             self._write(x, new)
         key, value = (x[:, :, : place.filled] for x in self.parts)
-        scale = q.shape[2] ** -0.5
+        scale, softcap = self.mixer.scale_of(q.shape[2]), self.mixer.softcap
         plain = place.allowed is None and place.bias is None
         # The heads of a group are further queries of its keys, where the mask does not tell them apart.
         q = q.reshape(B, G, q.shape[1] // G, -1) if plain else q[:, :, None]
-        # From step to step only the number of keys differs, for which nobody who may run it asks.
-        form = self.forms.get(plain)
-        problem = Problem(q, key, value, Full(), scale, place.bias, mask=place.allowed, form=form)  # type: ignore[arg-type]
+        # From step to step only the number of keys differs, for which nobody asks who runs plain scores.
+        form = self.forms.get(plain) if softcap is None else None
+        problem = Problem(
+            q,
+            key,
+            value,
+            Full(),
+            scale,
+            place.bias,
+            mask=place.allowed,
+            softcap=softcap,
+            form=form,  # type: ignore[arg-type]
+        )
         self.forms[plain] = problem.form
         return run(problem).out
 
@@ -189,15 +245,3 @@ def _roomy(pattern: Pattern, capacity: int) -> Layout:
     if layout.table is None and layout.recent == 0 and bounded and layout.first < capacity:
         return Layout(layout.first, 1)
     return layout
-
-
-def _over_slots(q: Tensor, seen: CachedKeys, pattern: Pattern, bias: DistanceBias | None) -> Problem:
-    """Some keys were dropped or overwritten: each slot says where its key stands."""
-    assert seen.positions is not None
-    assert seen.queries is not None
-    segments = None
-    if seen.segments is not None:
-        assert seen.own is not None
-        segments = Segments(seen.own, seen.segments)
-    scale, offset, slots = q.shape[3] ** -0.5, seen.queries[:1], seen.positions[None]
-    return Problem(q, seen.key, seen.value, pattern, scale, bias, segments, offset=offset, slots=slots)

@@ -28,13 +28,14 @@ from regard.pattern import (
     parse,
 )
 
-Value = TypeVar("Value", Pattern, Mixer)
+Value = TypeVar("Value", Pattern, Mixer, Position)
+WORDS: dict[object, str] = {Pattern: "a regard.pattern value", Position: "a position"}
 
 
 class Stack(nn.ModuleList):
     """Blocks one after another; the arguments of `Attention` are shared, the patterns are one per block.
 
-    Mixers are cycled over the blocks.
+    Mixers and positions are cycled over the blocks.
 
     >>> from regard.layers import PreNorm
     >>> from regard.pattern import Causal, Strided
@@ -53,16 +54,26 @@ class Stack(nn.ModuleList):
         kv_heads: int | None = None,
         head_width: int | None = None,
         mixer: Mixer | Sequence[Mixer] = Softmax(),  # noqa: B008 - a frozen value
-        position: Position | None = None,
+        position: Position | Sequence[Position] | None = None,
         dropout: float = 0.0,
     ) -> None:
-        def attention(pattern: Pattern, mixer: Mixer) -> Attention:
-            sizes = {"kv_heads": kv_heads, "head_width": head_width}
-            return Attention(width, heads, pattern=pattern, mixer=mixer, position=position, **sizes)
+        def attention(pattern: Pattern, mixer: Mixer, position: Position | None) -> Attention:
+            return Attention(
+                width,
+                heads,
+                kv_heads=kv_heads,
+                head_width=head_width,
+                pattern=pattern,
+                mixer=mixer,
+                position=position,
+                projections=assembly.projections,
+            )
 
+        depth = len(patterns)
+        places = cycle(position, depth) if position is not None else [None] * depth
         super().__init__(
             TransformerBlock(attention(*layer), assembly, dropout=dropout)
-            for layer in zip(patterns, cycle(mixer, len(patterns)), strict=True)
+            for layer in zip(patterns, cycle(mixer, depth), places, strict=True)
         )
 
     def forward(
@@ -108,20 +119,20 @@ def one_or_more(name: str, given: Any, kind: Any) -> Any:
         return given
     several = tuple(given) if isinstance(given, Iterable) else ()
     if not several or not all(isinstance(one, kind) for one in several):
-        what = "a regard.pattern value" if kind is Pattern else "Softmax(), LinearAttention()"
+        what = WORDS.get(kind, "Softmax(), LinearAttention()")
         raise ValueError(f"{name} must be {what} or a sequence of them, got {given!r}")
     return several
 
 
 def cycle(given: Value | Sequence[Value], depth: int) -> tuple[Value, ...]:
-    """One pattern, or one mixer, per block: the given ones over and over.
+    """One pattern, mixer or position per block: the given ones over and over.
 
     >>> from regard.pattern import Causal, Strided
     >>> cycle([Strided(back=1), Causal()], depth=3)
     (Strided(back=1), Causal(), Strided(back=1))
     """
     check_int("depth", depth, 0)
-    checked = one_or_more("pattern", given, Pattern | Mixer)
+    checked = one_or_more("pattern", given, Pattern | Mixer | Position)
     values = checked if isinstance(checked, tuple) else (checked,)
     return tuple(values[i % len(values)] for i in range(depth))
 

@@ -41,8 +41,9 @@ class BERTGRUConfig(WithReader):
     def shapes(self) -> ModelShape:
         """A frozen encoder's hidden states, without gradients even in training; GRUs, a classifier."""
         bert = self.bert
-        unused = bert.width * (bert.width + 1) if bert.pool == "class" else 0
-        unused += 0 if bert.classes is None else (bert.width + 1) * bert.classes
+        pooled = bert.width if bert.pooler is None else bert.pooler.width_of(bert.width)
+        unused = 0 if bert.pooler is None else pooled * (bert.width + 1)
+        unused += 0 if bert.classes is None else (pooled + 1) * bert.classes
         held = WeightsShape(count=unused, read=False)  # pooler and head come along, and rest
         hidden = FrozenShape(tree({**bert.hidden_shapes(), "unused": held}))
         return self.read({"bert": hidden}, bert.width)

@@ -14,7 +14,8 @@ from regard.layers.block import TransformerBlock
 from regard.layers.cache import Cache
 from regard.layers.feedforward import FeedForward, GatedFeedForward
 from regard.layers.linear_mixer import StateMemory
-from regard.layers.position import encode_at, turned, turning
+from regard.layers.position import encode_at
+from regard.layers.rotary import Rotary, Turn, turned
 from regard.layers.slots import shows_all_held
 from regard.layers.softmax_mixer import ENDLESS, PatternSlots, Places, SlotMemory
 
@@ -47,12 +48,11 @@ class Decoder:
         self.token = torch.zeros(batch, dtype=torch.long, device=self.device)
         self.current = torch.zeros(batch, dtype=torch.long, device=self.device)  # segments of the new tokens
         self.together: int | None = None
-        first = self.blocks[0].attention if self.blocks else None
-        self.bias, self.rotary = (None, None) if first is None else (first.bias, first.rotary)
+        self.bias = self.blocks[0].attention.bias if self.blocks else None
         slopes = (0.0,) if self.bias is None else self.bias.slopes
         self.slopes = torch.tensor(slopes, dtype=torch.float32, device=self.device)
-        base = 1.0 if self.rotary is None else self.rotary.base
-        self.turning = turning(config.head_size, base, self.device)
+        rotaries = {block.attention.rotary for block in self.blocks} - {None}
+        self.speeds = {one: one.speeds(config.head_size, 1, self.device) for one in rotaries if one}
         self.places: Places = {}  # by the patterns of the layers that keep keys
         self.past: list[Memory] = []
         for layer in (block.attention for block in self.blocks):
@@ -123,16 +123,17 @@ class Decoder:
 
     def step(self) -> Tensor:
         """Logits (B,V) after `token`, which stands at `at`; its key joins the past."""
-        x = self.embed.weight[self.token]
+        ends = self.config.head
+        x = ends.embedded(self.embed.weight[self.token])
         if self.position is not None:
             x = x + encode_at(self.position, self.at, x.shape[1]).to(x.dtype)
         x = self.input_norm(x)
-        turn = self._turn()
+        turns = {rotary: self._turn(rotary) for rotary in self.speeds}
         for place in self.places.values():
             self._look(place)
         for block, memory in zip(self.blocks, self.past, strict=True):
-            x = self._block(block, x, memory, turn)
-        return self._product(self.head, self.output_norm(x))
+            x = self._block(block, x, memory, turns)
+        return ends.capped(self._product(self.head, self.output_norm(x)))
 
     def _product(self, layer: Affine, x: Tensor) -> Tensor:
         return linear(x, layer.weight, bias_of(layer))
@@ -141,11 +142,12 @@ class Decoder:
         out: Tensor = feedforward(x)
         return out
 
-    def _turn(self) -> tuple[Tensor, Tensor] | None:
-        if self.rotary is None:
-            return None
-        angles = self.at[:, None, None] * self.turning  # B 1 D/2
-        return angles.cos().to(self.dtype), angles.sin().to(self.dtype)
+    def _turn(self, rotary: Rotary) -> Turn:
+        """The cosines and sines (B,1,R/2) of this step; some speeds follow from how far a row has come."""
+        speeds = self.speeds[rotary]
+        if rotary.by_length:
+            speeds = rotary.speeds(self.config.head_size, self.at + 1, self.device)[:, None]
+        return rotary.rotation(self.at[:, None], speeds, self.dtype)
 
     def _look(self, place: PatternSlots) -> None:
         """Where this step's key goes, and which slots its query may see."""
@@ -172,21 +174,25 @@ class Decoder:
         if self.bias is not None:
             place.bias = -self.slopes[:, None, None] * (at[:, None] - held).abs()[:, None, None]  # B H 1 S
 
-    def _block(
-        self, block: TransformerBlock, x: Tensor, memory: Memory, turn: tuple[Tensor, Tensor] | None
-    ) -> Tensor:
-        assembly = block.assembly
-        x = assembly.join(x, lambda h: self._attend(block.attention, h, memory, turn), block.attention_norm)
-        return assembly.join(x, lambda h: self._feed(block.feedforward, h), block.feedforward_norm)
+    def _block(self, block: TransformerBlock, x: Tensor, memory: Memory, turns: dict[Rotary, Turn]) -> Tensor:
+        def attention(x: Tensor) -> Tensor:
+            out: Tensor = block.attention_after(self._attend(block.attention, x, memory, turns))
+            return out
 
-    def _attend(
-        self, attention: Attention, x: Tensor, memory: Memory, turn: tuple[Tensor, Tensor] | None
-    ) -> Tensor:
+        def feedforward(x: Tensor) -> Tensor:
+            out: Tensor = block.feedforward_after(self._feed(block.feedforward, x))
+            return out
+
+        return block.assembly.run(x, attention, feedforward, block.norms)
+
+    def _attend(self, attention: Attention, x: Tensor, memory: Memory, turns: dict[Rotary, Turn]) -> Tensor:
         H, G = attention.heads, attention.kv_heads
         qkv = self._product(attention.qkv, x).view(self.batch, H + 2 * G, -1)
         qk, v = qkv[:, : H + G], qkv[:, H + G :]
-        if turn is not None:
-            qk = turned(qk, *turn)
+        if attention.query_norm is not None:
+            qk = torch.cat(attention.normed(qk[:, :H], qk[:, H:]), dim=1)
+        if attention.rotary is not None:
+            qk = turned(qk, *turns[attention.rotary])
         out = memory.step(qk[:, :H], qk[:, H:], v)
         return self._product(attention.out, out.reshape(self.batch, -1))
 

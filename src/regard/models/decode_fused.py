@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import gelu
 
-from regard.layers import Gelu, LayerNorm, Learned, Natural, PreNorm, Scaled, Sinusoidal, Softmax
+from regard.layers import (
+    Gelu,
+    LayerNorm,
+    Learned,
+    Natural,
+    Position,
+    PreNorm,
+    Rotary,
+    Scaled,
+    Sinusoidal,
+    Softmax,
+)
 from regard.layers.feedforward import FeedForward
-from regard.layers.position import turning
+from regard.layers.position import LearnedTable
+from regard.layers.rotary import turning
 from regard.layers.slots import shows_all_held
 from regard.layers.softmax_mixer import PatternSlots, SlotMemory
 from regard.models.decode import Affine, Decoder, Memory, bias_of
@@ -34,6 +47,10 @@ def no_fused(model: GPT) -> str | None:
         (not isinstance(block.norm, LayerNorm), f"the kernels know LayerNorm, got {block.norm}"),
         (not isinstance(block.feedforward, Gelu), f"the kernels know Gelu, got {block.feedforward}"),
         (set(config.mixers) != {Softmax()}, f"the kernels know Softmax, got {config.mixer}"),
+        (block.projections.head_norm is not None, f"the kernels norm no heads, got {block.projections}"),
+        (block.after is not None, f"the kernels add branches as they are, got after={block.after}"),
+        (not config.head.plain, f"the kernels take embeddings and logits as they are, got {config.head}"),
+        (_bends(config.position), f"the kernels turn whole heads evenly, got {config.position}"),
         (
             any(atom.total is not None for pattern in config.patterns for atom in pattern.atoms()),
             "a pattern with a geometry needs its table",
@@ -42,6 +59,13 @@ def no_fused(model: GPT) -> str | None:
         (sizes[0] > WIDEST or sizes[1] > 256, f"widths must be at most {WIDEST} and 256, got {sizes}"),
     ]
     return next((why for wrong, why in faults if wrong), None)
+
+
+def _bends(position: Position | Sequence[Position]) -> bool:
+    """Whether blocks have positions of their own, or turn otherwise than all pairs by one base."""
+    if isinstance(position, Rotary):
+        return position != Rotary(position.base)
+    return not isinstance(position, Position)
 
 
 class FusedDecoder(Decoder):
@@ -59,6 +83,9 @@ class FusedDecoder(Decoder):
         self.early = starts_early(device)
         self.eps, self.tanh = config.block.norm.eps, config.block.feedforward.tanh
         hidden = config.block.feedforward.hidden_of(config.width)
+        self.rotary = config.position if isinstance(config.position, Rotary) else None
+        base = 1.0 if self.rotary is None else self.rotary.base
+        self.turning = turning(config.head_size, base, device)
         first = self.blocks[0].attention
         self.heads, self.groups, self.head_width = first.heads, first.kv_heads, config.head_size
         H, G, D = self.heads, self.groups, self.head_width
@@ -130,8 +157,8 @@ class FusedDecoder(Decoder):
         from regard.attention.triton.kernels_decode import embed_kernel
 
         position = self.config.position
-        learned = isinstance(position, Learned)
-        table = self.position.weight if learned and self.position is not None else self.x
+        learned, own = isinstance(position, Learned), self.position
+        table = own.weight[own.offset :] if isinstance(own, LearnedTable) else self.x
         embed_kernel[(self.batch,)](
             self.token, self.at, self.embed.weight, table, self.waves, self.x, self.cos, self.sin,
             self.turning, self.config.width, self.head_width // 2, BLOCK=_power(self.config.width),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
-from torch.nn.functional import gelu, silu
+from torch.nn.functional import gelu
 
 from regard.layers.feedforward import FeedForward, GatedFeedForward
 from regard.models.decode import Affine, Decoder, bias_of
@@ -69,8 +69,7 @@ class PrepackedDecoder(Decoder):
 
     def _feed(self, feedforward: FeedForward | GatedFeedForward, x: Tensor) -> Tensor:
         if not isinstance(feedforward, FeedForward):
-            gate, up = self._product(feedforward.gate_up, x).chunk(2, dim=-1)
-            return self._product(feedforward.down, silu(gate) * up)
+            return self._product(feedforward.down, feedforward.gated(self._product(feedforward.gate_up, x)))
         pack, way = self.packs[feedforward.up], feedforward.gelu.approximate
         if pack.is_mkldnn:
             h = _onednn(x, pack, feedforward.up.bias, "gelu", way)

@@ -13,7 +13,6 @@ from regard.layers.letters import Number, check_size
 from regard.layers.position import position_shape
 from regard.layers.shapes import (
     EmbeddingShape,
-    LinearShape,
     MeanShape,
     ModelShape,
     PerRowShape,
@@ -21,14 +20,13 @@ from regard.layers.shapes import (
     WeightsShape,
     added,
     classifier,
-    function,
 )
+from regard.models.pooling import EncoderPool, Pooler, check_pool
 from regard.models.trunk import (
     Trunk,
     WithTrunk,
     WithVocab,
     check_part,
-    check_pool,
     check_tokens,
     mean_pool,
 )
@@ -39,8 +37,9 @@ from regard.pattern import Full, Pattern
 class EncoderConfig(WithVocab, WithTrunk):
     """The shape of an Encoder; `block=PostNorm()` is BERT.
 
-    With `pool="class"` token 0 is read by BERT's pooler (Linear, tanh); "mean" takes the mean of the tokens
-    that are no padding. `types` counts token types, 0 for none. `classes=None` leaves the pooled vector.
+    With `pool="class"` token 0 is read by BERT's pooler (Linear, tanh), with `Pooler("relu")` by that of
+    DistilBERT; "mean" takes the mean of the tokens that are no padding. `types` counts token types, 0 for
+    none. `classes=None` leaves the pooled vector.
     `vocab=None` leaves the vocabulary to a tokenizer, which training sets.
 
     >>> EncoderConfig(vocab=50, context=16, depth=2).patterns
@@ -58,14 +57,14 @@ class EncoderConfig(WithVocab, WithTrunk):
     mixer: Mixer | Sequence[Mixer] = Softmax()  # noqa: RUF009 - a frozen value
     position: Position = Learned()  # noqa: RUF009 - a frozen value
     block: Assembly = PostNorm()  # noqa: RUF009 - a frozen value
-    pool: str = "class"
+    pool: EncoderPool = "class"
     dropout: float = 0.0
 
     def __post_init__(self) -> None:
         self.check_vocab()
         check_size("context", self.context)
         check_size("types", self.types, 0)
-        check_pool(self.pool, self.classes)
+        check_pool(self.pool, self.classes, (Pooler,))
         check_part("position", self.position, Position)
         self.check_trunk()
 
@@ -83,14 +82,21 @@ class EncoderConfig(WithVocab, WithTrunk):
 
     def shapes(self) -> ModelShape:
         """Hidden states, one pooled vector, a classifier."""
-        read = self.pool == "class"
-        pooled = {"pooler": pooler_shape(self.width)} if read else {"mean": MeanShape(width=self.width)}
-        return classifier({**self.hidden_shapes(), **pooled}, self.width, self.classes)
+        parts, pooler = self.hidden_shapes(), self.pooler
+        if pooler is None:
+            return classifier({**parts, "mean": MeanShape(width=self.width)}, self.width, self.classes)
+        pooled = {**parts, "pooler": pooler.shape(self.width)}
+        return classifier(pooled, pooler.width_of(self.width), self.classes)
+
+    @property
+    def pooler(self) -> Pooler | None:
+        """What reads token 0; None where all are read."""
+        return self.pool if isinstance(self.pool, Pooler) else Pooler() if self.pool == "class" else None
 
 
 def pooler_shape(width: Number) -> PerRowShape:
     """Linear and tanh on the class token."""
-    return PerRowShape(LinearShape(inputs=width, outputs=width) + function("tanh", width))
+    return Pooler().shape(width)
 
 
 class Encoder(Trunk):
@@ -111,8 +117,10 @@ class Encoder(Trunk):
             self.embed = nn.Embedding(config.vocab_size, width)
             self.types = nn.Embedding(config.types, width) if config.types else None
             self.position = config.position.build(config.context, width)
-            self.pooler = nn.Linear(width, width) if config.pool == "class" else None
-            self.head = None if config.classes is None else nn.Linear(width, config.classes)
+            pooler = config.pooler
+            self.pooler = None if pooler is None else pooler.build(width)
+            read = width if pooler is None else pooler.width_of(width)
+            self.head = None if config.classes is None else nn.Linear(read, config.classes)
         self.fill(device, generator)
 
     def features(
@@ -155,5 +163,8 @@ class Encoder(Trunk):
         `segments` (B,N) are 0 for real tokens and −1 for padding; `types` (B,N) are all 0 unless given.
         """
         x = self.features(tokens, segments=segments, types=types, trace=trace, generator=generator)
-        pooled = mean_pool(x, segments) if self.pooler is None else self.pooler(x[:, 0]).tanh()
+        if self.pooler is None or self.config.pooler is None:
+            pooled = mean_pool(x, segments)
+        else:
+            pooled = self.config.pooler.apply(self.pooler(x[:, 0]))
         return pooled if self.head is None else self.head(pooled)

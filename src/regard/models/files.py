@@ -13,9 +13,10 @@ from torch import Tensor, nn
 
 from regard.errors import need
 from regard.files import check, write
-from regard.layers import Assembly, Mixer, Position
+from regard.layers import Assembly, LayerScale, Mixer, Position, Projections
 from regard.layers.feedforward import FeedForwardPart
 from regard.layers.norms import Norm
+from regard.layers.rotary import RotaryScaling
 from regard.models.bert_gru import BERTGRUConfig, BERTGRUSentiment
 from regard.models.completion import GridCompletion, GridCompletionConfig
 from regard.models.convnet import ConvNet, ConvNetConfig
@@ -24,7 +25,8 @@ from regard.models.gpt import GPT, GPTConfig, Head
 from regard.models.grid import GridRNN, GridRNNConfig
 from regard.models.gru import GRUClassifier, GRUConfig
 from regard.models.mlp import MLP, MLPConfig
-from regard.models.own import MADE_BY, build_own, is_own
+from regard.models.own import MADE_BY, Own, build_own, is_own
+from regard.models.pooling import ViTPool
 from regard.models.vit import ViT, ViTConfig
 from regard.models.weights import place
 from regard.trust import Untrusted, granted
@@ -42,11 +44,17 @@ MODELS: dict[str, tuple[type, type[nn.Module]]] = {
     "BERTGRUSentiment": (BERTGRUConfig, BERTGRUSentiment),
 }
 # What a config may hold; an Encoder's is part of another model's.
+UNIONS = (Assembly, Norm, FeedForwardPart, Head, Mixer, Position, RotaryScaling, ViTPool)
 PARTS: dict[str, type] = {
     kind.__name__: kind
-    for union in (Assembly, Norm, FeedForwardPart, Head, Mixer, Position)
-    for kind in get_args(union)
-} | {"EncoderConfig": EncoderConfig}
+    for kind in (
+        *(one for union in UNIONS for one in get_args(union)),
+        EncoderConfig,
+        LayerScale,
+        Projections,
+    )
+    if kind is not str
+}
 
 LINEAR = {"pattern": "linear"}  # as a file of old says it
 
@@ -55,7 +63,8 @@ def architecture(model: nn.Module) -> Json:
     """A model's class and config as plain data, from which `build_config` makes the config again."""
     kind = type(model).__name__
     if (made_by := getattr(model, MADE_BY, None)) is not None:
-        return {"model": to_data(made_by, PARTS)}
+        facts = {name: to_data(one, PARTS) for name, one in made_by.facts.items()}
+        return {"model": to_data(made_by.spec, PARTS), "facts": facts, "reads": made_by.reads}
     if kind not in MODELS or type(model) is not MODELS[kind][1]:
         raise ValueError(f"model must be one of {', '.join(MODELS)}, got {kind}")
     return {"model": kind, "config": fields_of(model.config, PARTS)}
@@ -69,9 +78,10 @@ def build_config(data: Json, own: Kinds | None = None) -> tuple[object, Callable
     """
     kinds = PARTS | dict(own or {})
     if isinstance(data.get("model"), dict):
-        if not is_own(made_by := from_data(data["model"], kinds)):
-            raise ValueError(f"model must be made by a function or a value with build, got {made_by!r}")
-        return made_by, build_own
+        if not is_own(spec := from_data(data["model"], kinds)):
+            raise ValueError(f"model must be made by a function or a value with build, got {spec!r}")
+        facts = {str(name): from_data(one, kinds) for name, one in data.get("facts", {}).items()}
+        return Own(spec, facts, data.get("reads", "")), build_own
     if data.get("model") not in MODELS:
         raise ValueError(f"model must be one of {', '.join(MODELS)}, got {data.get('model')!r}")
     config, kind = MODELS[data["model"]]
@@ -113,10 +123,7 @@ def save(model: nn.Module, path: str | Path) -> None:
     True
     """
     header = json.dumps(architecture(model))
-    weights = {name: weight.detach().cpu().contiguous() for name, weight in model.state_dict().items()}
-    if hasattr(model, MADE_BY):  # its weights may be tied, which the format does not know
-        weights = {name: weight.clone() for name, weight in weights.items()}
-    write_tensors(weights, Path(path), {"regard": header})
+    write_tensors(untied(model.state_dict()), Path(path), {"regard": header})
 
 
 def load(
@@ -166,6 +173,24 @@ def _header(
         raise
     except (ValueError, TypeError, AttributeError) as error:
         raise ValueError(f"{path} has a config that cannot be read: {error}") from error
+
+
+def untied(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Tensors on the CPU, each with memory of its own: tied ones, which the format does not know, are copied.
+
+    >>> one = torch.zeros(2)
+    >>> a, b = untied({"a": one, "b": one}).values()
+    >>> a.data_ptr() == one.data_ptr(), b.data_ptr() == one.data_ptr()
+    (True, False)
+    """
+    out: dict[str, Tensor] = {}
+    seen: set[int] = set()
+    for name, tensor in tensors.items():
+        one = tensor.detach().cpu().contiguous()
+        where = one.untyped_storage().data_ptr()
+        out[name] = one.clone() if where in seen else one
+        seen.add(where)
+    return out
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from typing import TypeVar, Unpack
 
 import torch
@@ -13,22 +14,60 @@ from regard.attention import Choice
 from regard.layers import Assembly, Cache, Learned, Mixer, Position, PreNorm, Softmax, Trace
 from regard.layers.letters import check_size
 from regard.layers.position import position_shape
-from regard.layers.shapes import EmbeddingShape, LinearShape, LossShape, ModelShape, MovedShape, tree
+from regard.layers.shapes import (
+    ElementwiseShape,
+    EmbeddingShape,
+    LinearShape,
+    LossShape,
+    ModelShape,
+    MovedShape,
+    tree,
+)
 from regard.layers.stack import causal
 from regard.models.decode_loop import IMPLS, Prompts, check_prompts, choose, no_graph, run
 from regard.models.decode_store import Request
 from regard.models.sampling import Sampling, SamplingOptions
 from regard.models.trunk import Trunk, WithTrunk, WithVocab, check_part, check_tokens
 from regard.pattern import Causal, Pattern
+from regard.values import Terse, unsaid
 
 
-@dataclass(frozen=True)
-class Tied:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class _Ends(Terse):
+    """What lies before the first block and behind the last.
+
+    Embedded tokens are multiplied by `embed_scale`; a `softcap` bends the logits into ±softcap (Gemma).
+    """
+
+    embed_scale: float = unsaid(1.0)
+    softcap: float | None = unsaid(None)
+
+    def __post_init__(self) -> None:
+        for name, value in (("embed_scale", self.embed_scale), ("softcap", self.softcap)):
+            if value is not None and not 0 < value < inf:
+                raise ValueError(f"{name} must be positive, got {name}={value!r}")
+
+    @property
+    def plain(self) -> bool:
+        """Whether embeddings and logits are as they are."""
+        return self.embed_scale == 1 and self.softcap is None
+
+    def embedded(self, x: Tensor) -> Tensor:
+        """The embedded tokens (…,C) as the model takes them, the scale rounded to their type."""
+        return x if self.embed_scale == 1 else x * x.new_full((), self.embed_scale)
+
+    def capped(self, logits: Tensor) -> Tensor:
+        """The logits as the model gives them."""
+        return logits if self.softcap is None else torch.tanh(logits / self.softcap) * self.softcap
+
+
+@dataclass(frozen=True, repr=False)
+class Tied(_Ends):
     """The logits are products with the token embedding itself."""
 
 
-@dataclass(frozen=True)
-class Untied:
+@dataclass(frozen=True, repr=False)
+class Untied(_Ends):
     """The logits come from a Linear of their own."""
 
     bias: bool = True
@@ -41,6 +80,8 @@ Rows = TypeVar("Rows", Tensor, list[Tensor])
 @dataclass(frozen=True, kw_only=True)
 class GPTConfig(WithVocab, WithTrunk):
     """The shape of a GPT; `pattern` and `mixer` may be sequences, which are cycled over depth.
+
+    So may `position`, where all are Rotary.
 
     `vocab=None` leaves the vocabulary to a tokenizer, which training sets; a model cannot be built before.
 
@@ -59,7 +100,7 @@ class GPTConfig(WithVocab, WithTrunk):
     head_width: int | None = None
     pattern: Pattern | Sequence[Pattern] = Causal()  # noqa: RUF009 - a frozen value
     mixer: Mixer | Sequence[Mixer] = Softmax()  # noqa: RUF009 - a frozen value
-    position: Position = Learned()  # noqa: RUF009 - a frozen value
+    position: Position | Sequence[Position] = Learned()  # noqa: RUF009 - a frozen value
     block: Assembly = PreNorm()  # noqa: RUF009 - a frozen value
     head: Head = Tied()
     dropout: float = 0.0
@@ -67,7 +108,8 @@ class GPTConfig(WithVocab, WithTrunk):
     def __post_init__(self) -> None:
         self.check_vocab()
         check_size("context", self.context)
-        check_part("position", self.position, Position)
+        if not isinstance(self.position, list | tuple):
+            check_part("position", self.position, Position)
         check_part("head", self.head, Head)
         self.check_trunk()
 
@@ -80,12 +122,16 @@ class GPTConfig(WithVocab, WithTrunk):
         vocab, width = self.vocab_size, self.width
         tied = isinstance(self.head, Tied)
         bias = isinstance(self.head, Untied) and self.head.bias
+        scaled, capped = self.head.embed_scale != 1, self.head.softcap is not None
+        bent = ElementwiseShape(multiplies=2 * vocab, kind="tanh", elements=vocab, kept=vocab)
         parts = {
             "embed": EmbeddingShape(vocab=vocab, width=width),
+            "embed_scale": ElementwiseShape(multiplies=width, kept=width) if scaled else None,
             "position": position_shape(self.position, self.context, width),
             **self.trunk.shapes(),
             "output_norm": self.trunk.norm if self.block.norms_output else None,
             "head (tied)" if tied else "head": LinearShape(inputs=width, outputs=vocab, bias=bias, tied=tied),
+            "softcap": bent if capped else None,
             "output": MovedShape(width=vocab),
         }
         return ModelShape(tree(parts), LossShape(classes=vocab), writes=True)
@@ -105,7 +151,10 @@ class GPT(Trunk):
             super().__init__(config.trunk)
             self.config, vocab = config, config.vocab_size
             self.embed = nn.Embedding(vocab, config.width)
-            self.position = config.position.build(config.context, config.width)
+            position = config.position
+            self.position = (
+                position.build(config.context, config.width) if isinstance(position, Position) else None
+            )
             self.head = (
                 nn.Linear(config.width, vocab, config.head.bias) if isinstance(config.head, Untied) else None
             )
@@ -124,7 +173,7 @@ class GPT(Trunk):
         check_tokens("tokens", tokens)
         if segments is not None:
             check_tokens("segments", segments, tokens.shape)
-        x = self.embed(tokens)
+        x = self.config.head.embedded(self.embed(tokens))
         if self.position is not None:
             x = self.position(x, 0 if cache is None else cache.length)
         x = self.run(x, segments=segments, cache=cache, trace=trace, generator=generator)
@@ -145,7 +194,8 @@ class GPT(Trunk):
 
     def logits(self, x: Tensor) -> Tensor:
         """Map features (…,C) to logits (…,vocab)."""
-        return x @ self.embed.weight.T if self.head is None else self.head(x)
+        logits = x @ self.embed.weight.T if self.head is None else self.head(x)
+        return self.config.head.capped(logits)
 
     def cache(self, capacity: int) -> Cache:
         """An empty cache for so many positions."""

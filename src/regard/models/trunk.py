@@ -6,13 +6,25 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from math import lcm
-from typing import ClassVar, cast
+from typing import ClassVar, NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
 
 from regard.attention import Choice
-from regard.layers import Assembly, Cache, Mixer, Position, Softmax, Stack, Trace, cycle, drop, initialise
+from regard.layers import (
+    Assembly,
+    Cache,
+    Mixer,
+    Position,
+    Rotary,
+    Softmax,
+    Stack,
+    Trace,
+    cycle,
+    drop,
+    initialise,
+)
 from regard.layers.attention import check_heads, check_mixer
 from regard.layers.attention_shapes import AttentionShape
 from regard.layers.block import TransformerBlock, check_dropout
@@ -21,7 +33,13 @@ from regard.layers.shapes import NormShape, Shape, TreeShape
 from regard.layers.stack import one_or_more
 from regard.pattern import Pattern
 
-POOLS = ("class", "mean")
+
+class LayerParts(NamedTuple):
+    """What one block applies."""
+
+    pattern: Pattern
+    mixer: Mixer
+    position: Position | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,26 +61,32 @@ class TrunkConfig:
     head_width: int | None = None
     pattern: Pattern | Sequence[Pattern]
     mixer: Mixer | Sequence[Mixer] = Softmax()  # noqa: RUF009 - a frozen value
-    position: Position | None = None
+    position: Position | Sequence[Position] | None = None
     block: Assembly
     dropout: float = 0.0
 
     def __post_init__(self) -> None:
         check_size("depth", self.depth, 0)
-        check_heads(self.width, self.heads, self.kv_heads, self.head_width, self.position)
+        several = self.position if isinstance(self.position, tuple) else (self.position,)
+        if len(several) > 1 and not all(isinstance(one, Rotary) for one in several):
+            raise ValueError(f"blocks can have positions of their own where all are Rotary, got {several}")
+        for position in several:
+            check_heads(self.width, self.heads, self.kv_heads, self.head_width, position)
         check_dropout(self.dropout)
         check_part("block", self.block, Assembly)
-        for pattern, mixer in self.kinds:
-            check_mixer(mixer, pattern, self.position)
+        for layer in self.kinds:
+            check_mixer(layer.mixer, layer.pattern, layer.position)
 
-    def layers(self, depth: int) -> tuple[tuple[Pattern, Mixer], ...]:
+    def layers(self, depth: int) -> tuple[LayerParts, ...]:
         """What each of so many blocks applies."""
-        return tuple(zip(cycle(self.pattern, depth), cycle(self.mixer, depth), strict=True))
+        places = [None] * depth if self.position is None else cycle(self.position, depth)
+        each = zip(cycle(self.pattern, depth), cycle(self.mixer, depth), places, strict=True)
+        return tuple(LayerParts(*parts) for parts in each)
 
     @property
-    def kinds(self) -> Counter[tuple[Pattern, Mixer]]:
+    def kinds(self) -> Counter[LayerParts]:
         """How many blocks apply the same; where the depth is a letter, those of one round."""
-        each = (self.pattern, self.mixer)
+        each = (self.pattern, self.mixer, self.position)
         one_round = lcm(*(len(given) if isinstance(given, tuple) else 1 for given in each))
         return Counter(self.layers(one_round if is_letter(self.depth) else self.depth))
 
@@ -82,21 +106,27 @@ class TrunkConfig:
         kinds = self.kinds
         if is_letter(self.depth) and len(kinds) > 1:
             raise ValueError("depth can be a letter only where all blocks have one pattern and one mixer")
-        for (pattern, mixer), count in kinds.items():
+        for layer, count in kinds.items():
             times = self.depth if is_letter(self.depth) else count
-            name = f"blocks ×{times}" if len(kinds) == 1 else f"blocks {mixer.word}{pattern} ×{times}"
-            parts[name] = self._block(pattern, mixer) * times
+            of = "" if len(kinds) == 1 else f" {layer.mixer.word}{layer.pattern}"
+            if f"blocks{of} ×{times}" in parts:  # as many of the same pattern, but other scores or positions
+                of = f"{of}, {layer.mixer}, {layer.position}"
+            parts[f"blocks{of} ×{times}"] = self._block(layer) * times
         return parts
 
-    def _block(self, pattern: Pattern, mixer: Mixer) -> TreeShape:
+    def _block(self, layer: LayerParts) -> TreeShape:
+        projections = self.block.projections
         attention = AttentionShape(
             width=self.width,
             heads=self.heads,
             kv_heads=self.kv_heads,
             head_width=self.head_width,
-            pattern=pattern,
-            mixer=mixer,
-            position=self.position,
+            pattern=layer.pattern,
+            mixer=layer.mixer,
+            position=layer.position,
+            qkv_bias=projections.qkv_bias,
+            out_bias=projections.out_bias,
+            head_norm=projections.head_norm,
         )
         return self.block.shape(attention)
 
@@ -126,9 +156,10 @@ class WithTrunk:
     depth: int
 
     def check_trunk(self) -> None:
-        """Make tuples of several patterns and mixers, and raise unless the trunk can be built."""
-        for name, kind in (("pattern", Pattern), ("mixer", Mixer)):
-            object.__setattr__(self, name, one_or_more(name, getattr(self, name), kind))
+        """Make tuples of several patterns, mixers and positions, and raise unless the trunk can be built."""
+        for name, kind in (("pattern", Pattern), ("mixer", Mixer), ("position", Position)):
+            if hasattr(self, name):
+                object.__setattr__(self, name, one_or_more(name, getattr(self, name), kind))
         self.trunk  # noqa: B018 - its fields are checked as it is made
 
     @property
@@ -146,12 +177,17 @@ class WithTrunk:
     @property
     def patterns(self) -> tuple[Pattern, ...]:
         """What each block applies."""
-        return tuple(pattern for pattern, _ in self.trunk.layers(self.depth))
+        return tuple(layer.pattern for layer in self.trunk.layers(self.depth))
 
     @property
     def mixers(self) -> tuple[Mixer, ...]:
         """How each block mixes its tokens."""
-        return tuple(mixer for _, mixer in self.trunk.layers(self.depth))
+        return tuple(layer.mixer for layer in self.trunk.layers(self.depth))
+
+    @property
+    def positions(self) -> tuple[Position | None, ...]:
+        """Where each block takes positions from."""
+        return tuple(layer.position for layer in self.trunk.layers(self.depth))
 
     @property
     def head_size(self) -> int:
@@ -168,7 +204,7 @@ class Trunk(nn.Module):
         norm, width = config.block.norm, config.width
         self.input_norm = norm.build(width) if config.block.norms_input else nn.Identity()
         self.blocks = Stack(
-            [pattern for pattern, _ in config.layers(config.depth)],
+            [layer.pattern for layer in config.layers(config.depth)],
             config.block,
             width=width,
             heads=config.heads,
@@ -222,14 +258,6 @@ def check_part(name: str, value: object, kind: object) -> None:
     """Raise unless `value` is one of the values of a union."""
     if not isinstance(value, kind):  # type: ignore[arg-type]
         raise ValueError(f"{name} must be one of {kind}, got {name}={value!r}".replace("regard.layers.", ""))
-
-
-def check_pool(pool: str, classes: int | None) -> None:
-    """Raise unless a model reads its class token or the mean, for at least one class or none at all."""
-    if classes is not None:
-        check_size("classes", classes)
-    if pool not in POOLS:
-        raise ValueError(f"pool must be one of {POOLS}, got pool={pool!r}")
 
 
 def check_tokens(name: str, tokens: Tensor, shape: tuple[int, ...] | None = None) -> None:

@@ -21,6 +21,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.errors import check_int
+from regard.models.own_texts import OwnReader
 from regard.probe.twin import evaluated, twin
 
 
@@ -136,11 +137,16 @@ def _check_target(target: Tensor, logits: Tensor) -> None:
 
 
 def embedding_of(model: nn.Module) -> nn.Embedding:
-    """The table of token vectors: the first part called `embed`."""
+    """The table of token vectors: the first part called `embed`; of one's own, one with a row a token."""
     for part in model.modules():
         found = getattr(part, "embed", None)
         if isinstance(found, nn.Embedding):
             return found
+    if isinstance(model, OwnReader):
+        tables = [part for part in model.modules() if isinstance(part, nn.Embedding)]
+        large = [part for part in tables if part.num_embeddings >= model.vocab]
+        if large:  # a table of positions may be larger still
+            return min(large, key=lambda part: part.num_embeddings)
     raise ValueError(f"model must have a token embedding called embed, got {type(model).__name__}")
 
 

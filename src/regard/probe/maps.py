@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass
 
 import torch
@@ -10,6 +11,7 @@ from torch import Tensor, nn
 from regard.layers import Trace
 from regard.layers.attention import Attention
 from regard.models import BERTGRUSentiment
+from regard.models.own_texts import OwnReader
 from regard.probe.twin import evaluated
 
 READERS = ("class", "mean", "last")
@@ -56,8 +58,10 @@ def see(model: nn.Module, inputs: Tensor, *, segments: Tensor | None = None) -> 
 
 
 def has_attention(model: nn.Module) -> bool:
-    """Whether there is anything to look at."""
-    return any(isinstance(part, Attention) for part in model.modules())
+    """Whether there is anything to look at: attention of ours in a model that records it in a trace."""
+    forward = model.inner.forward if isinstance(model, OwnReader) else model.forward
+    traced = "trace" in inspect.signature(forward).parameters
+    return traced and any(isinstance(part, Attention) for part in model.modules())
 
 
 def reader_of(model: nn.Module) -> str:

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from regard.data.cleaning import without_markup
 from regard.errors import check_int
 from regard.models import GPT
+from regard.models.own_texts import OwnLanguageModel, OwnReader
 from regard.probe.attribution import integrated_gradients
 from regard.probe.maps import has_attention, mean_attention, see
 from regard.probe.twin import evaluated
@@ -146,7 +147,7 @@ def look_text(
     room = _room(model, window) - (first is not None)
     check_int("window", room, 1)
     # A language model answers with what comes next, so only the end of a long text matters to it.
-    left_out = max(0, len(tokens) - room) if isinstance(model, GPT) else 0
+    left_out = max(0, len(tokens) - room) if isinstance(model, GPT | OwnLanguageModel) else 0
     front = [] if first is None else [first]
     rows = [torch.tensor([front + part]) for part in windows(tokens[left_out:], room)]
     answers = [_answer(model, row) for row in rows]
@@ -231,17 +232,20 @@ def clean(text: str) -> str:
 @torch.no_grad()
 def _answer(model: nn.Module, tokens: Tensor) -> tuple[Tensor, Tensor | None]:
     """Logits (1,classes), and the reader's attention (N,) where the model has any."""
-    if not has_attention(model):
-        return evaluated(model)(tokens.to(next(model.parameters()).device)).float().cpu(), None
-    seen = see(model, tokens)
-    logits = seen.logits[:, -1] if seen.logits.ndim == 3 else seen.logits
-    return logits, mean_attention(seen)[0]
+    if has_attention(model):
+        seen = see(model, tokens)
+        logits, attention = seen.logits, mean_attention(seen)[0]
+    else:
+        place = next(model.parameters()).device
+        logits, attention = evaluated(model)(tokens.to(place)).float().cpu(), None
+    return logits[:, -1] if logits.ndim == 3 else logits, attention
 
 
 def _room(model: nn.Module, window: int | None) -> int:
     """How many tokens fit in one window."""
     limits = (getattr(getattr(part, "config", None), "context", None) for part in model.modules())
-    most = next((limit for limit in limits if limit is not None), None)
+    own = model.context if isinstance(model, OwnReader) else None
+    most = next((limit for limit in (own, *limits) if limit is not None), None)
     if window is None:
         return LONGEST_WINDOW if most is None else int(most)
     check_int("window", window, 1, most)

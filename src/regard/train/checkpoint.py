@@ -12,7 +12,7 @@ from torch import Tensor
 
 from regard.errors import need
 from regard.files import Sums, Unwritten, check_all, placed, read_sums, remove, seal, tidy, unfinished, write
-from regard.models.files import read_tensors
+from regard.models.files import read_tensors, untied
 from regard.values import Json
 
 PREFIX, ASIDE = "step-", "damaged-"
@@ -50,8 +50,7 @@ def write_checkpoint(
         with placed(path) as fresh:
             sums: Sums = {}
             for name, values in tensors.items():
-                whole = {key: value.detach().cpu().contiguous() for key, value in values.items()}
-                data = need("safetensors.torch", "files").save(whole)
+                data = need("safetensors.torch", "files").save(untied(values))
                 write(fresh / f"{name}.safetensors", data)
                 sums[f"{name}.safetensors"] = sha256(data).hexdigest()
             for add in more:

@@ -104,8 +104,10 @@ OF_CLASS = {
     "Source.channels": "1 for grey, 3 for colour",
     "Source.skip_bad": "leave out what cannot be read",
     "Checks.keep": "how many checkpoints stay",
+    "ClassifyTexts.context": "how many tokens a model of one's own reads at most; a config says it itself",
     "ClassifyTexts.keep": "what is read of a text longer than the context: head, tail or both",
     "ClassifyTexts.hide": "the share of tokens that training passes over, others each time",
+    "Language.context": "how many tokens a model of one's own reads at once; a config says it itself",
     "Language.hide": "the share of tokens that training reads as unknown, others each time",
     "Muon.lr": "the highest learning rate of the matrices",
 }

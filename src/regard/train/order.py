@@ -21,6 +21,40 @@ def shuffled(count: int, seed: int, epoch: int) -> Tensor:
     return torch.randperm(count, generator=generator(seed, "order", epoch))
 
 
+class LongShuffle:
+    """The numbers below `count` in an order of chance, each found when asked for, as scale · x + offset.
+
+    A Feistel network of a power of four; what it sends beyond `count` goes through it again.
+
+    >>> order = LongShuffle(5, generator(0), torch.device("cpu"))
+    >>> sorted(order[0:5].tolist()), torch.equal(order[1:3], order[0:5][1:3])
+    ([0, 1, 2, 3, 4], True)
+    """
+
+    ROUNDS = 6
+
+    def __init__(
+        self, count: int, draws: torch.Generator, device: torch.device, *, scale: int = 1, offset: int = 0
+    ) -> None:
+        self.count, self.device, self.scale, self.offset = count, device, scale, offset
+        self.half = max(1, -(-(count - 1).bit_length() // 2))
+        self.keys = torch.randint(2**31, (self.ROUNDS,), generator=draws).tolist()
+
+    def __getitem__(self, at: slice) -> Tensor:
+        x = self._mixed(torch.arange(*at.indices(self.count)))
+        while (beyond := x >= self.count).any():
+            x[beyond] = self._mixed(x[beyond])
+        return (x * self.scale + self.offset).to(self.device)
+
+    def _mixed(self, x: Tensor) -> Tensor:
+        mask = (1 << self.half) - 1
+        left, right = x >> self.half, x & mask
+        for key in self.keys:
+            hashed = (right + key) * 0x9E3779B1
+            left, right = right, left ^ ((hashed ^ (hashed >> 13)) >> 7 & mask)
+        return left << self.half | right
+
+
 class Stream:
     """Epoch after epoch without end: position p is item p mod count of epoch p div count.
 
@@ -31,10 +65,12 @@ class Stream:
     [1, 2, 10, 11, 12, 20]
     """
 
-    def __init__(self, count: int, items: Callable[[int], Tensor], device: torch.device) -> None:
+    def __init__(
+        self, count: int, items: Callable[[int], Tensor | LongShuffle], device: torch.device
+    ) -> None:
         check_int("count", count, 1)
         self.count, self.items, self.device = count, items, device
-        self._kept: dict[int, Tensor] = {}
+        self._kept: dict[int, Tensor | LongShuffle] = {}
 
     def take(self, start: int, stop: int) -> Tensor:
         """The items at positions start to stop − 1, on the device."""
@@ -51,11 +87,12 @@ class Stream:
         """The items of a step."""
         return self.take(step * size, (step + 1) * size)
 
-    def _epoch(self, epoch: int) -> Tensor:
+    def _epoch(self, epoch: int) -> Tensor | LongShuffle:
         if epoch not in self._kept:
             # Two epochs are kept: one that ends inside a batch, and the next.
             self._kept = {old: items for old, items in self._kept.items() if old == epoch - 1}
-            self._kept[epoch] = self.items(epoch).to(self.device)
+            items = self.items(epoch)
+            self._kept[epoch] = items.to(self.device) if isinstance(items, Tensor) else items
         return self._kept[epoch]
 
 

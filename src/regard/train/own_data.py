@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import is_dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +13,15 @@ from regard.data.own.corpora import StoredCorpus
 from regard.data.own.images import measured
 from regard.data.own.opening import look_at_shapes
 from regard.data.sets import NAMES
+from regard.models import GPTConfig
 from regard.sharing.sizes import pair
 from regard.train.folder import RECIPE, read_recipe
 from regard.train.overrides import override
 from regard.train.recipe import Recipe, Start
+from regard.train.tasks.building import context_of
 from regard.train.tasks.completion import CompleteImages
-from regard.train.tasks.course import CourseViT
-from regard.train.tasks.images import ClassifyImages
+from regard.train.tasks.course import CourseGPT, CourseViT
+from regard.train.tasks.images import ClassifyImages, ImageConfig
 from regard.train.tasks.language import Language
 from regard.train.tasks.sources import Data, data_name
 from regard.train.tasks.text_classes import ClassifyTexts
@@ -103,7 +105,7 @@ def _sized(source: Source, task: Any, by_hand: set[str]) -> Source:
     grey = isinstance(task, CompleteImages)
     channels = 1 if grey else None
     if not grey and ("model.channels" in by_hand or shapes is None):
-        channels = model.channels
+        channels = getattr(model, "channels", None)
     size = source.size
     if size is None and "model.image" in by_hand:
         size = pair("image", model.image, 1)
@@ -138,20 +140,24 @@ def _followed(task: Any, found: Images | Corpus | Reviews, by_hand: set[str]) ->
         }
         mean, std = measured(found.train.images)
         normal = {"classes": len(found.classes), "mean": mean, "std": std}
-        own = task.model  # a factory of one's own is asked for as many classes as there are when it is built
-        return {
-            "model": replace(own, **_free(model, "model", by_hand)) if is_dataclass(own) else own,
-            "augment": replace(task.augment, **_free(normal, "augment", by_hand)),
-        }
-    if isinstance(task, Language) and isinstance(found, StoredCorpus) and "model.context" not in by_hand:
+        fits: dict[str, object] = {"augment": replace(task.augment, **_free(normal, "augment", by_hand))}
+        if isinstance(task.model, ImageConfig):  # what makes one's own is told when it is called
+            fits["model"] = replace(task.model, **_free(model, "model", by_hand))
+        return fits
+    if isinstance(task, Language) and isinstance(found, StoredCorpus):
+        own = not isinstance(task.model, GPTConfig | CourseGPT)
+        if ("context" if own else "model.context") in by_hand:
+            return {}
         # Some windows must fit into the smaller part; a character has a byte at least.
         smaller = min(
             sum(b - a for a, b in found.spans(task.validation, held=held)) for held in (True, False)
         )
-        context = task.model.context
+        context = context_of(task.model, task.context)
         while context > 8 and 4 * context > smaller:
             context //= 2
-        return {"model": replace(task.model, context=context)}
+        if isinstance(task.model, GPTConfig | CourseGPT):
+            return {"model": replace(task.model, context=context)}
+        return {"context": context}
     return {}
 
 

@@ -22,6 +22,7 @@ from regard.values import Json
 Batch = tuple[Tensor, ...]
 Losses = tuple[Tensor, Tensor]  # their sum, and how many they are
 Given = TypeVar("Given")
+OWN_MODEL = ", or a function or class outside of regard that makes a model of one's own"
 OWN_TASK = "; for a model of one's own, write a task: docs/tutorials/own-task.md"
 
 

@@ -100,3 +100,21 @@ def test_tokens_on_the_disk_are_those_of_the_text(tokens, tmp_path, monkeypatch)
     assert files.unknown == 0
     assert files.held_characters == len("".join(found.stretches(0.1, held=True)))
     assert int(files.counts(tokenizer.vocab).sum()) == len(files.train)
+
+
+@pytest.mark.parametrize("count", [1, 5, 40])
+def test_of_much_that_is_held_out_some_is_scored(count, tmp_path, monkeypatch):
+    monkeypatch.setattr(corpora, "SCORED", 50)
+    (tmp_path / "books").mkdir()
+    texts = [f"é{i:02} " * (40 if count == 1 else 9) for i in range(count)]
+    for i, text in enumerate(texts):
+        (tmp_path / "books" / f"{i:02}.txt").write_text(text, encoding="utf-8")
+    found = load(tmp_path / "books")
+    scored, learned = ("".join(found.stretches(0.5, held=held)) for held in (True, False))
+    assert 45 <= len(scored.encode()) <= 51
+    whole_pieces = [piece for piece in scored.split() if len(piece) == 3]
+    assert count == 1 or all(piece not in learned for piece in whole_pieces)
+    monkeypatch.setattr(corpora, "SCORED", 10**6)
+    assert "".join(found.stretches(0.5, held=False)) == learned  # what is held out is not more or less for it
+    whole = "".join(found.stretches(0.5, held=True))
+    assert all(piece in whole for piece in scored.split())

@@ -91,6 +91,20 @@ def test_what_was_cut_off_goes_on(tmp_path, monkeypatch):
     assert load(root).digest == found.digest
 
 
+def test_a_half_written_note_of_a_killed_process_is_not_kept(tmp_path):
+    def fill(folder):
+        (folder / "data").write_bytes(b"x")
+        return {}
+
+    clean = prepared("a" * 64, fill)
+
+    def fill_after_a_kill(folder):
+        (folder / f".progress.json.{'0' * 32}").write_text("{")
+        return fill(folder)
+
+    assert prepared("b" * 64, fill_after_a_kill).digest == clean.digest
+
+
 def test_a_kill_at_any_time_leaves_the_same_set(tmp_path, monkeypatch):
     root = photos(tmp_path / "photos", count=150)
     code = (

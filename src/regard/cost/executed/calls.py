@@ -35,9 +35,10 @@ from regard.cost.recurrent import activated, gru_gradient, gru_steps, steps, ste
 from regard.cost.result import Cost
 from regard.cost.setting import Setting
 from regard.course.attention import AttentionHead, may_attend
-from regard.layers import position
+from regard.layers import position, rotary
 from regard.layers.attention_shapes import PooledAttentionShape, WeightlessShape
 from regard.layers.linear_mixer import StateMemory
+from regard.layers.norms import OnePlusNorm
 from regard.layers.shapes import Shape
 from regard.pattern import parse
 from regard.recurrence import grid_rnn, linear_rnn, rnn
@@ -68,15 +69,22 @@ def _run(a: Arguments) -> Called:
     else:
         seen = counted(pattern, N, M).times(B)
     sizes, dense = (H, G, D, problem.value.shape[3]), B * problem.query.shape[1] * N * M
-    return _softmax(seen, sizes, problem.scale != 1, problem.bias is not None, dense)
+    scaled, biased = problem.scale != 1, problem.bias is not None
+    return _softmax(seen, sizes, scaled, biased, dense, capped=problem.softcap is not None)
 
 
 def _softmax(
-    seen: PairCounts, sizes: tuple[int, int, int, int], scaled: bool, biased: bool = False, dense: int = 0
+    seen: PairCounts,
+    sizes: tuple[int, int, int, int],
+    scaled: bool,
+    biased: bool = False,
+    dense: int = 0,
+    *,
+    capped: bool = False,
 ) -> Called:
     """Attention with sizes (heads, groups, width, value width)."""
     H, G, D, E = sizes
-    forward = attention(seen, H, D, E, scaled=scaled, biased=biased)
+    forward = attention(seen, H, D, E, scaled=scaled, biased=biased, capped=capped)
     return Called(forward, attention_gradient(seen, H, G, D, E, scaled=scaled), dense)
 
 
@@ -262,6 +270,9 @@ def code_rules() -> dict[CodeType, tuple[str, Rule]]:
         AttentionHead.forward.__code__: ("AttentionHead", _course_head),
         DistanceBias.dense.__code__: ("positions", _constant),
         position.angles_at.__code__: ("positions", _constant),
+        rotary.Rotary.speeds.__code__: ("positions", _constant),
+        rotary.rotation.__code__: ("positions", _constant),
+        OnePlusNorm.forward.__code__: ("rms_norm", lambda a: _elements("norm")({"input": a["x"]})),
         StateMemory.step.__code__: ("linear_step", _linear_step),
     }
     for kind in (position.Natural, position.Scaled, position.Sinusoidal):

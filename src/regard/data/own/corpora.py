@@ -13,19 +13,20 @@ from regard.data.kinds import Corpus
 from regard.data.own.listing import File
 from regard.data.own.problems import DataProblem
 from regard.data.own.splits import drawn_part
-from regard.data.own.store import Appending, PreparationBar, Prepared, beginning
+from regard.data.own.store import SETTLE, Appending, PreparationBar, Prepared, beginning
 from regard.data.own.tables import Row, check_text_file, fault_of_text
 from regard.values import Json
 
 CHUNK = 1 << 22  # characters in memory at a time
-SETTLE = 1 << 26  # bytes between two notes of how far it is
+SCORED = 1 << 20  # bytes of what is held out that are scored: more says nothing new, and takes long
 FILES = ("text", "starts", "draws")
 
 
 class StoredCorpus(Corpus):
     """A corpus whose text lies on the disk; `text` reads all of it, `stretches` one piece after another.
 
-    One document is cut at a place, several by the draws of whole documents.
+    One document is cut at a place, several by the draws of whole documents. Of a long text that is held out
+    the beginning is scored, or the documents that are drawn first.
     """
 
     def __init__(self, name: str, stored: Prepared) -> None:
@@ -47,7 +48,7 @@ class StoredCorpus(Corpus):
         return "".join(self._read([(0, self.size)]))
 
     def stretches(self, share: float, *, held: bool) -> Iterator[str]:
-        """The text that is held out where `share` of it is, or all other text, some megabytes at a time."""
+        """The text that is scored where `share` is held out, or all that is not, some megabytes at a time."""
         return self._read(self.spans(share, held=held))
 
     def spans(self, share: float, *, held: bool) -> list[tuple[int, int]]:
@@ -55,21 +56,32 @@ class StoredCorpus(Corpus):
         starts, draws = self._tensor("starts", torch.int64), self._tensor("draws", torch.float64)
         if len(starts) == 1:
             at = self._boundary(int(self.size * (1 - share)))
-            return [(at, self.size)] if held else [(0, at)]
+            return [(at, self._boundary(min(self.size, at + SCORED)))] if held else [(0, at)]
         out = draws < share
         if 0 < share < 1 and not out.any():
             out[draws.argmin()] = True
         if 0 < share < 1 and out.all():
             out[draws.argmax()] = False
-        chosen = out if held else ~out
-        spans: list[tuple[int, int]] = []
         ends = torch.cat([starts[1:], torch.tensor([self.size])])
+        chosen = self._scored(starts, ends, draws, out) if held else ~out
+        spans: list[tuple[int, int]] = []
         for begin, end in zip(starts[chosen].tolist(), ends[chosen].tolist(), strict=True):
             if spans and spans[-1][1] == begin:
                 spans[-1] = (spans[-1][0], end)
             else:
                 spans.append((begin, end))
         return spans
+
+    def _scored(self, starts: Tensor, ends: Tensor, draws: Tensor, out: Tensor) -> Tensor:
+        """Which documents of those held out are scored; where the last is too long, its end is moved."""
+        order = torch.nonzero(out).flatten()
+        order = order[torch.argsort(draws[order], stable=True)]
+        before = (ends - starts)[order].cumsum(0) - (ends - starts)[order]
+        order, before = order[before < SCORED], before[before < SCORED]
+        if len(order):
+            last = order[-1]
+            ends[last] = min(int(ends[last]), self._boundary(int(starts[last] + SCORED - before[-1])))
+        return torch.zeros_like(out).index_fill_(0, order, True)
 
     def _tensor(self, name: str, dtype: torch.dtype) -> Tensor:
         return self.stored.tensor(name, dtype, int(self.stored.meta["documents"]))

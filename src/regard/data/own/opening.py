@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +14,7 @@ from regard.data.own.images import Shapes, bad_images, chosen_size, open_images,
 from regard.data.own.items import Items, folder_items, table_items
 from regard.data.own.listing import TABLES, TEXTS, File, files_below, kind_of
 from regard.data.own.problems import BadData, DataProblem
-from regard.data.own.reviews import check_classes, reviews_of, text_rows
+from regard.data.own.reviews import check_classes, open_reviews, store_reviews, text_rows
 from regard.data.own.source import Source
 from regard.data.own.splits import part_named
 from regard.data.own.store import key_of, prepared
@@ -123,7 +124,7 @@ def _images(source: Source, items: Items) -> Opened:
         if items.problems:
             raise BadData(name, items.problems)
         raise ValueError(f"{source.path} holds no images in class folders")
-    check_classes(source, [item.label for item in items.found], items.problems)
+    check_classes(source, Counter(item.label for item in items.found), items.problems)
     shapes = shapes_of(name, items)
     size = chosen_size(source.path, shapes, source.size)
     stored = prepare_images(
@@ -143,9 +144,17 @@ def _images(source: Source, items: Items) -> Opened:
 def _labelled_files(listed: _Listed) -> Opened:
     """Files of text in class folders."""
     items = folder_items(listed.source.root, listed.files, listed.problems, TEXTS)
-    problems = list(items.problems)
-    rows = list(text_rows(items, problems))
-    return Opened(reviews_of(listed.source, rows, problems), tuple(problems), tuple(items.notes))
+    rows = text_rows(items, items.problems)
+    key = key_of("labelled files", items.key())
+    return _labelled(listed.source, key, rows, items.problems, sum(item.state[0] for item in items.found))
+
+
+def _labelled(
+    source: Source, key: str, rows: Iterator[Row], problems: list[DataProblem], total: int
+) -> Opened:
+    stored = prepared(key, lambda folder: store_reviews(folder, source.named, rows, problems, total))
+    bad = [DataProblem(*one) for one in stored.meta["bad"]]
+    return Opened(open_reviews(source, stored, bad), tuple(bad))
 
 
 def _books(listed: _Listed) -> Opened:
@@ -177,9 +186,9 @@ def _table(listed: _Listed) -> Opened:
     columns, rows = _rows(listed)
     if columns.paths:
         return _images(source, _table_items(listed, rows))
+    states = [[file.inner, file.state] for file in listed.files]
+    total = sum(file.state[0] for file in listed.files)
     if source.kind == "corpus" or columns.label is None:
-        states = [[file.inner, file.state] for file in listed.files]
-        total = sum(file.state[0] for file in listed.files)
         key = key_of("rows", states, columns.text, source.kind)
         stored = prepared(key, lambda folder: store_rows(folder, source.named, rows, problems, total))
         bad = [DataProblem(*one) for one in stored.meta["bad"]]
@@ -188,8 +197,7 @@ def _table(listed: _Listed) -> Opened:
                 source.named, bad or [DataProblem(source.named, "holds no rows")], skipped=source.skip_bad
             )
         return Opened(StoredCorpus(source.named, stored), tuple(bad))
-    found = reviews_of(source, list(rows), problems)
-    return Opened(found, tuple(problems))
+    return _labelled(source, key_of("reviews", states, columns.text, columns.label), rows, problems, total)
 
 
 def _rows(listed: _Listed, kind: str | None = None) -> tuple[Columns, Iterator[Row]]:

@@ -20,7 +20,7 @@ from types import ModuleType
 import torch
 from torch import Tensor
 
-from regard.files import check_all, read_sums, remove, seal, sync, write_json
+from regard.files import check_all, leftovers, read_sums, remove, seal, sync, write_json
 from regard.values import Json
 
 try:
@@ -31,6 +31,7 @@ except ImportError:  # Windows
 VARIABLE = "REGARD_CACHE"
 META, NOTE = "meta.json", "progress.json"
 VERSION = 1  # of what is written; another one is prepared anew
+SETTLE = 1 << 26  # bytes of text between two notes of how far it is
 READ_WHOLE = 2**28  # bytes up to which checksums are compared whenever a set is opened
 
 
@@ -86,7 +87,8 @@ def prepared(key: str, fill: Callable[[Path], Json]) -> Prepared:
             part = final.with_suffix(".part")
             part.mkdir(exist_ok=True)
             meta = fill(part)
-            (part / NOTE).unlink(missing_ok=True)
+            for path in (part / NOTE, *leftovers(part)):  # of processes that were killed here
+                path.unlink(missing_ok=True)
             sizes = {path.name: path.stat().st_size for path in sorted(part.iterdir())}
             write_json(part / META, meta | {"sizes": sizes})
             seal(part)

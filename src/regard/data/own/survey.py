@@ -78,9 +78,8 @@ def _counted(labels: Sequence[Tensor], classes: Sequence[str]) -> dict[str, int]
 
 
 def _parts(found: Images | Reviews) -> dict[str, int]:
-    held = held_out(found, VALIDATION)[1]
-    validation = len(found.train.take(held))
-    return {"train": len(found.train) - validation, "validation": validation, "test": len(found.test)}
+    learn, held = (len(found.train.take(at)) for at in held_out(found, VALIDATION))
+    return {"train": learn, "validation": held, "test": len(found.test)}
 
 
 def _images(source: Source, opened: Opened, found: Images) -> Survey:

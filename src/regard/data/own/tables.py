@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,6 +22,7 @@ LABEL_NAMES = ("label", "class", "category", "target", "sentiment", "stars", "ra
 SPLIT = "split"
 LONGEST = 10_000_000  # characters of one field: more is a quote that was never closed
 Record = dict[str, object]
+SURROGATE = re.compile("[\ud800-\udfff]")  # what no UTF-8 holds; undecodable bytes are read as such
 
 
 class Row(NamedTuple):
@@ -81,7 +83,7 @@ def fault_of_text(text: str) -> str | None:
     >>> fault_of_text("fine"), fault_of_text("a\\0b")
     (None, 'holds zero bytes')
     """
-    if not text.isascii() and any("\udc80" <= one <= "\udcff" for one in text):
+    if not text.isascii() and SURROGATE.search(text):
         return "is not in UTF-8"
     return "holds zero bytes" if "\0" in text else None
 

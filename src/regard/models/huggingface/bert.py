@@ -1,119 +1,188 @@
-"""BERT of transformers, with those of MiniLM's shape, and our Encoder."""
+"""BERT of transformers, with those of MiniLM's shape, RoBERTa, and our Encoder."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import torch
-from torch import Tensor
 
-from regard.layers import Gelu, LayerNorm, Learned, PostNorm, Softmax
+from regard.layers import Gelu, LayerNorm, Learned, PostNorm, Projections, Softmax
 from regard.models.encoder import Encoder, EncoderConfig
-from regard.models.huggingface.names import (
-    Config,
-    WeightMatch,
-    pairs,
-    read_rows,
-    refuse,
-    require,
-    strip,
-    tanh_of,
-    trunk_settings,
-    write_rows,
-)
+from regard.models.huggingface.families import Family, Shapes, Weights, tanh_of, trunk_settings
+from regard.models.huggingface.names import Stacked, WeightMatch, match, pairs
+from regard.models.huggingface.settings import Config, Settings, refuse
 from regard.pattern import Full
 
 CONSTANTS = ("embeddings.position_ids", "embeddings.token_type_ids")  # saved by older versions
-OLD = {".gamma": ".weight", ".beta": ".bias"}  # the norms' first names
+TABLE, TYPES = "embeddings.position_embeddings.weight", "embeddings.token_type_embeddings.weight"
+# What BERT was pretrained with says more about its pooler than transformers asks.
+UNREAD = ("attention_probs_dropout_prob", "classifier_dropout", "directionality", "pooler_fc_size",
+          "pooler_num_attention_heads", "pooler_num_fc_layers", "pooler_size_per_head", "pooler_type",
+          "tie_word_embeddings")  # fmt: skip
+OFFSET = 2  # RoBERTa counts positions from the one behind its padding token, which is 1
 
 
-def rows(depth: int, types: bool, pooler: bool, head: bool) -> list[WeightMatch]:
-    """Our names and theirs."""
+def rows(config: EncoderConfig) -> list[WeightMatch]:
+    """Our names and theirs, without what is on top."""
     out = [
-        WeightMatch("embed.weight", ("embeddings.word_embeddings.weight",)),
-        WeightMatch("position.weight", ("embeddings.position_embeddings.weight",)),
+        match("embed.weight", "embeddings.word_embeddings.weight"),
+        match("position.weight", TABLE),
         *pairs("input_norm", "embeddings.LayerNorm"),
     ]
-    out += [WeightMatch("types.weight", ("embeddings.token_type_embeddings.weight",))] if types else []
-    for i in range(depth):
+    out += [match("types.weight", TYPES)] if config.types else []
+    for i in range(config.depth):
         ours, theirs = f"blocks.{i}", f"encoder.layer.{i}"
-        qkv = [f"{theirs}.attention.self.{part}" for part in ("query", "key", "value")]
         out += [
-            *pairs(f"{ours}.attention.qkv", *qkv),
+            *qkv_rows(f"{ours}.attention.qkv", f"{theirs}.attention.self", config.width),
             *pairs(f"{ours}.attention.out", f"{theirs}.attention.output.dense"),
             *pairs(f"{ours}.attention_norm", f"{theirs}.attention.output.LayerNorm"),
             *pairs(f"{ours}.feedforward.up", f"{theirs}.intermediate.dense"),
             *pairs(f"{ours}.feedforward.down", f"{theirs}.output.dense"),
             *pairs(f"{ours}.feedforward_norm", f"{theirs}.output.LayerNorm"),
         ]
-    out += pairs("pooler", "pooler.dense") if pooler else []
-    return out + (pairs("head", "classifier") if head else [])
+    return out
 
 
-def read(
-    theirs: Config, weights: dict[str, Tensor]
-) -> tuple[type[Encoder], EncoderConfig, dict[str, Tensor]]:
-    """The model's class, its config and our weights; their attention dropout has no place in our model."""
-    require(theirs, "BERT", position_embedding_type="absolute", is_decoder=False, add_cross_attention=False)
-    weights = {name: w for name, w in strip(weights, "bert.").items() if name not in CONSTANTS}
-    for old, new in OLD.items():
-        weights = {
-            f"{name.removesuffix(old)}{new}" if name.endswith(old) else name: w for name, w in weights.items()
-        }
-    head, pooler = weights.get("classifier.weight"), "pooler.dense.weight" in weights
+def qkv_rows(ours: str, theirs: str, width: int, bias: bool = True) -> list[WeightMatch]:
+    """Query, key and value of attention whose heads have the width together."""
+    parts = [f"{theirs}.{part}" for part in ("query", "key", "value")]
+    return pairs(ours, *parts, arranged=Stacked((width, width, width)), bias=bias)
+
+
+def bert_rows(config: EncoderConfig) -> list[WeightMatch]:
+    """Those of BERT: a pooler, and a head on it."""
+    pooler = pairs("pooler", "pooler.dense") if config.pooler is not None else []
+    return rows(config) + pooler + (pairs("head", "classifier") if config.classes is not None else [])
+
+
+def roberta_rows(config: EncoderConfig) -> list[WeightMatch]:
+    """Those of RoBERTa, whose classifier has a pooler of its own."""
+    if config.classes is not None:
+        return rows(config) + pairs("pooler", "classifier.dense") + pairs("head", "classifier.out_proj")
+    return rows(config) + (pairs("pooler", "pooler.dense") if config.pooler is not None else [])
+
+
+def read_bert(settings: Settings, shapes: Shapes) -> EncoderConfig:
+    """The weights tell whether there is a pooler and a classifier."""
+    head, pooler = shapes.get("classifier.weight"), "pooler.dense.weight" in shapes
     if head is not None and not pooler:
         raise ValueError("a BERT classifier without a pooler (token by token) is not supported")
-    norm = LayerNorm(eps=theirs.get("layer_norm_eps", 1e-12))
-    feedforward = Gelu(hidden=theirs["intermediate_size"], tanh=tanh_of(theirs, "hidden_act", "gelu", "BERT"))
-    config = EncoderConfig(
-        vocab=theirs["vocab_size"],
-        context=theirs["max_position_embeddings"],
-        types=theirs.get("type_vocab_size", 2),
-        classes=None if head is None else len(head),
-        depth=theirs["num_hidden_layers"],
-        width=theirs["hidden_size"],
-        heads=theirs["num_attention_heads"],
-        block=PostNorm(norm=norm, feedforward=feedforward),
+    context = settings.size("max_position_embeddings")
+    return _read(settings, context, None if head is None else head[0], pooler)
+
+
+def read_roberta(settings: Settings, shapes: Shapes) -> EncoderConfig:
+    """Positions are counted from behind the padding token."""
+    head, pooler = shapes.get("classifier.out_proj.weight"), "pooler.dense.weight" in shapes
+    if "classifier.weight" in shapes:
+        raise ValueError("a RoBERTa classifier without a pooler (token by token) is not supported")
+    pad = settings.take("pad_token_id", 1)
+    places = settings.size("max_position_embeddings", 512)
+    if isinstance(pad, bool) or not isinstance(pad, int) or not 0 <= pad < places - 1:
+        raise ValueError(f"RoBERTa: pad_token_id must be below max_position_embeddings - 1, got {pad!r}")
+    if shapes.get(TABLE, (places,))[0] != places:
+        raise ValueError(f"RoBERTa: {TABLE} has {shapes[TABLE][0]} rows, max_position_embeddings is {places}")
+    classes = None if head is None else head[0]
+    return _read(settings, places - pad - 1, classes, pooler or head is not None)
+
+
+def _read(settings: Settings, context: int, classes: int | None, pooler: bool) -> EncoderConfig:
+    settings.must(position_embedding_type="absolute", is_decoder=False)
+    settings.ignore(*UNREAD)
+    tanh = tanh_of(settings, "hidden_act", "gelu")
+    norm = LayerNorm(eps=settings.number("layer_norm_eps", 1e-12))
+    return EncoderConfig(
+        vocab=settings.size("vocab_size"),
+        context=context,
+        types=settings.size("type_vocab_size", 2),
+        classes=classes,
+        depth=settings.size("num_hidden_layers"),
+        width=settings.size("hidden_size"),
+        heads=settings.size("num_attention_heads"),
+        block=PostNorm(norm=norm, feedforward=Gelu(hidden=settings.size("intermediate_size"), tanh=tanh)),
         pool="class" if pooler else "mean",
-        dropout=theirs.get("hidden_dropout_prob", 0.1),
+        dropout=settings.number("hidden_dropout_prob", 0.1),
     )
-    table = rows(config.depth, config.types > 0, pooler, head is not None)
-    return Encoder, config, read_rows(table, weights, "BERT")
 
 
-def write_config(config: EncoderConfig) -> Config:
-    """Their config, or a ValueError that names what BERT has not."""
+def encoder_faults(config: EncoderConfig) -> list[tuple[bool, str]]:
+    """What none of these encoders can say."""
     block = config.block
+    part = block.feedforward
+    return [
+        (not isinstance(block, PostNorm), f"block={block}"),
+        (not isinstance(block.norm, LayerNorm), f"norm={block.norm}"),
+        (not isinstance(part, Gelu) or not part.bias, f"feedforward={part}"),
+        (block.projections != Projections(), f"projections={block.projections}"),
+        (block.after is not None, f"after={block.after}"),
+        (not isinstance(config.position, Learned), f"position={config.position}"),
+        (any(pattern != Full() for pattern in config.patterns), f"pattern={config.pattern}"),
+        (any(mixer != Softmax() for mixer in config.mixers), f"mixer={config.mixer}"),
+        (config.pool == "mean" and config.classes is not None, "classes on pool='mean'"),
+    ]
+
+
+def write_bert(config: EncoderConfig) -> Config:
+    """Their config, or a ValueError that names what BERT has not."""
+    refuse("BERT", [*encoder_faults(config), (config.pool not in ("class", "mean"), f"pool={config.pool}")])
+    return _settings(config, "Bert", config.context) | {"model_type": "bert", "pad_token_id": None}
+
+
+def write_roberta(config: EncoderConfig) -> Config:
+    """Their config, or a ValueError that names what RoBERTa has not."""
     refuse(
-        "BERT",
-        [
-            (not isinstance(block, PostNorm), f"block={block}"),
-            (not isinstance(block.norm, LayerNorm), f"norm={block.norm}"),
-            (not isinstance(block.feedforward, Gelu), f"feedforward={block.feedforward}"),
-            (not isinstance(config.position, Learned), f"position={config.position}"),
-            (any(pattern != Full() for pattern in config.patterns), f"pattern={config.pattern}"),
-            (any(mixer != Softmax() for mixer in config.mixers), f"mixer={config.mixer}"),
-            (config.pool == "mean" and config.classes is not None, "classes on pool='mean'"),
-        ],
+        "RoBERTa", [*encoder_faults(config), (config.pool not in ("class", "mean"), f"pool={config.pool}")]
     )
+    said = {"model_type": "roberta", "pad_token_id": OFFSET - 1}
+    return _settings(config, "Roberta", config.context + OFFSET) | said
+
+
+def _settings(config: EncoderConfig, title: str, places: int) -> Config:
+    kind = "Model" if config.classes is None else "ForSequenceClassification"
     return {
-        "architectures": ["BertModel" if config.classes is None else "BertForSequenceClassification"],
-        "model_type": "bert",
+        "architectures": [f"{title}{kind}"],
         "vocab_size": config.vocab,
-        "max_position_embeddings": config.context,
+        "max_position_embeddings": places,
         "type_vocab_size": max(config.types, 1),
-        **trunk_settings(config.trunk, config.classes),
-        "pad_token_id": None,
+        **trunk_settings(config.trunk),
     }
 
 
-def write_weights(config: EncoderConfig, ours: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Their weights; a model without token types gets one that is zero."""
-    ours = dict(ours)
+def arrive(config: EncoderConfig, weights: Weights) -> Weights:
+    """Under the names of today."""
+    old = {".gamma": ".weight", ".beta": ".bias"}  # the norms' first names
+    for end, new in old.items():
+        weights = {f"{n.removesuffix(end)}{new}" if n.endswith(end) else n: w for n, w in weights.items()}
+    return weights
+
+
+def arrive_roberta(config: EncoderConfig, weights: Weights) -> Weights:
+    """The same, and without the first positions, where no token stands."""
+    found = arrive(config, weights)
+    return {n: w[-config.context :] if n == TABLE else w for n, w in found.items()}
+
+
+def leave(config: EncoderConfig, theirs: Weights) -> Weights:
+    """A model without token types gets one that is zero."""
     if config.types == 0:
-        ours["types.weight"] = torch.zeros_like(ours["embed.weight"][:1])
-    head = config.classes is not None
-    theirs = write_rows(rows(config.depth, True, config.pool == "class", head), ours)
-    if not head:
-        return theirs
-    return {name if name.startswith("classifier") else f"bert.{name}": w for name, w in theirs.items()}
+        theirs[TYPES] = torch.zeros_like(theirs[TABLE][:1])
+    return theirs
+
+
+def leave_roberta(config: EncoderConfig, theirs: Weights) -> Weights:
+    """The same, and positions where no token stands."""
+    empty = theirs[TABLE].new_zeros(OFFSET, config.width)
+    return leave(config, theirs) | {TABLE: torch.cat([empty, theirs[TABLE]])}
+
+
+def bare(config: EncoderConfig) -> bool:
+    """Whether it becomes a model without a head."""
+    return config.classes is None
+
+
+BERT = Family(
+    "bert", "BERT", Encoder, read_bert, write_bert, bert_rows, "bert.", ("classifier.",), bare, CONSTANTS,
+    arrive, leave,
+)  # fmt: skip
+ROBERTA = Family(
+    "roberta", "RoBERTa", Encoder, read_roberta, write_roberta, roberta_rows, "roberta.", ("classifier.",),
+    bare, CONSTANTS, arrive_roberta, leave_roberta,
+)  # fmt: skip

@@ -42,7 +42,7 @@ PLAIN = BlockStyle(norm=LayerNorm(), gated=False, activation="gelu", qkv_bias=Tr
 
 @dataclass(frozen=True, kw_only=True)
 class Family:
-    """What a family does where its config says nothing; None: the key must be there, or follows from others."""
+    """What a family does where its config says nothing; None: the key is needed, or follows from others."""
 
     style: BlockStyle = BlockStyle()  # noqa: RUF009 - a frozen value
     kv_as_heads: bool = False  # a missing num_key_value_heads is the number of heads
@@ -244,22 +244,21 @@ def read_gpt2(keys: Keys) -> tuple[GPTConfig | DecoderShape, str]:
     keys.only("add_cross_attention", False)
     tied = keys.flag("tie_word_embeddings", True)
     head, storage = keys.head(HEADS, "language"), read_storage(keys, packs=False)
-    sizes = {
-        "vocab": keys.size("vocab_size"),
-        "depth": keys.size("n_layer"),
-        "width": (width := keys.size("n_embd")),
-        "heads": keys.size("n_head"),
-    }
+    vocab, depth = keys.size("vocab_size"), keys.size("n_layer")
+    width, heads = keys.size("n_embd"), keys.size("n_head")
     context, hidden = keys.size("n_positions", "n_ctx"), keys.size("n_inner", default=4 * width)
     keys.only("activation_function", *(name for name in ACTIVATIONS if name.startswith("gelu")))
     if head == "language" and storage.dtype.itemsize == 4:
         block = PreNorm(feedforward=Gelu(hidden=hidden, tanh=True))
-        config = GPTConfig(**sizes, context=context, block=block, head=Tied() if tied else Untied(bias=False))
+        config = GPTConfig(
+            vocab=vocab, context=context, depth=depth, width=width, heads=heads, block=block,
+            head=Tied() if tied else Untied(bias=False),
+        )  # fmt: skip
         return config, f"gpt2, language-model head {'tied to the embedding' if tied else 'of its own'}"
     style = replace(PLAIN, turned=Fraction(0))
     shape = DecoderShape(
-        **sizes, hidden=hidden, learned=context, style=style, tied=tied, head=head, labels=keys.labels,
-        storage=storage,
+        vocab=vocab, depth=depth, width=width, heads=heads, hidden=hidden, learned=context, style=style,
+        tied=tied, head=head, labels=keys.labels, storage=storage,
     )  # fmt: skip
     return shape, f"gpt2, {WORDS.get(head, 'language-model head')}"
 

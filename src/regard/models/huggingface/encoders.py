@@ -80,7 +80,7 @@ IMAGE_HEADS = {"ForImageClassification": "classifier", "Model": "pooler"}
 
 def read_vit(keys: Keys) -> tuple[ViTShape, str]:
     """ViT and DINOv2."""
-    dino = keys.data["model_type"] == "dinov2"
+    dino, image = keys.data["model_type"] == "dinov2", keys.sides("image_size")
     width, swiglu = keys.size("hidden_size"), dino and keys.flag("use_swiglu_ffn", False)
     hidden = width * keys.size("mlp_ratio", default=4) if dino else keys.size("intermediate_size")
     if swiglu:
@@ -89,7 +89,7 @@ def read_vit(keys: Keys) -> tuple[ViTShape, str]:
     if dino:
         keys.only("use_mask_token", True)
     backbone = ViTConfig(
-        image=keys.sides("image_size"),
+        image=image,
         patch=keys.sides("patch_size"),
         channels=keys.size("num_channels", default=3),
         depth=keys.size("num_hidden_layers"),

@@ -2,92 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from torch import Tensor
-
-from regard.layers import Gelu, LayerNorm, Learned, PreNorm, Softmax
+from regard.layers import Gelu, LayerNorm, Learned, PreNorm, Projections
 from regard.models.gpt import GPT, GPTConfig, Tied, Untied
-from regard.models.huggingface.names import (
-    Config,
-    WeightMatch,
-    pairs,
-    read_rows,
-    refuse,
-    require,
-    strip,
-    tanh_of,
-    write_rows,
-)
+from regard.models.huggingface import decoder
+from regard.models.huggingface.families import Family, Shapes, Weights, tanh_of
+from regard.models.huggingface.names import Transposed, WeightMatch, match, pairs
+from regard.models.huggingface.settings import Config, Settings, refuse
 from regard.pattern import Causal
 
-# Constants that older versions saved among the weights.
-CONSTANTS = (".attn.bias", ".attn.masked_bias")
+UNREAD = ("n_ctx", "embd_pdrop", "attn_pdrop", "reorder_and_upcast_attn", "summary_type", "summary_use_proj",
+          "summary_activation", "summary_proj_to_labels", "summary_first_dropout")  # fmt: skip
 
 
-def rows(depth: int, tied: bool) -> list[WeightMatch]:
+def rows(config: GPTConfig) -> list[WeightMatch]:
     """Our names and theirs."""
-    out = [WeightMatch("embed.weight", ("wte.weight",)), WeightMatch("position.weight", ("wpe.weight",))]
-    for i in range(depth):
+    out = [match("embed.weight", "wte.weight"), match("position.weight", "wpe.weight")]
+    turned = Transposed()
+    for i in range(config.depth):
         ours, theirs = f"blocks.{i}", f"h.{i}"
         out += [
             *pairs(f"{ours}.attention_norm", f"{theirs}.ln_1"),
-            *pairs(f"{ours}.attention.qkv", f"{theirs}.attn.c_attn", transposed=True),
-            *pairs(f"{ours}.attention.out", f"{theirs}.attn.c_proj", transposed=True),
+            *pairs(f"{ours}.attention.qkv", f"{theirs}.attn.c_attn", arranged=turned),
+            *pairs(f"{ours}.attention.out", f"{theirs}.attn.c_proj", arranged=turned),
             *pairs(f"{ours}.feedforward_norm", f"{theirs}.ln_2"),
-            *pairs(f"{ours}.feedforward.up", f"{theirs}.mlp.c_fc", transposed=True),
-            *pairs(f"{ours}.feedforward.down", f"{theirs}.mlp.c_proj", transposed=True),
+            *pairs(f"{ours}.feedforward.up", f"{theirs}.mlp.c_fc", arranged=turned),
+            *pairs(f"{ours}.feedforward.down", f"{theirs}.mlp.c_proj", arranged=turned),
         ]
     out += pairs("output_norm", "ln_f")
-    return out if tied else [*out, WeightMatch("head.weight", ("lm_head.weight",))]
+    return out if isinstance(config.head, Tied) else [*out, match("head.weight", "lm_head.weight")]
 
 
-def read(theirs: Config, weights: dict[str, Tensor]) -> tuple[type[GPT], GPTConfig, dict[str, Tensor]]:
-    """The model's class, its config and our weights; their attention dropout has no place in our model."""
-    require(
-        theirs,
-        "GPT-2",
-        scale_attn_weights=True,
-        scale_attn_by_inverse_layer_idx=False,
-        add_cross_attention=False,
+def read(settings: Settings, shapes: Shapes) -> GPTConfig:
+    """Its attention dropout has no place in our model."""
+    settings.must(scale_attn_weights=True, scale_attn_by_inverse_layer_idx=False)
+    settings.ignore(*UNREAD)
+    tanh = tanh_of(settings, "activation_function", "gelu_new")
+    return GPTConfig(
+        vocab=settings.size("vocab_size"),
+        context=settings.size("n_positions"),
+        depth=settings.size("n_layer"),
+        width=settings.size("n_embd"),
+        heads=settings.size("n_head"),
+        block=PreNorm(
+            norm=LayerNorm(eps=settings.number("layer_norm_epsilon", 1e-5)),
+            feedforward=Gelu(hidden=settings.maybe_size("n_inner"), tanh=tanh),
+        ),
+        head=decoder.head_of(settings, tied=True),
+        dropout=settings.number("resid_pdrop", 0.1),
     )
-    weights = {name: w for name, w in strip(weights, "transformer.").items() if not name.endswith(CONSTANTS)}
-    tied = theirs.get("tie_word_embeddings", True)
-    if tied:
-        weights.pop("lm_head.weight", None)  # the embedding itself, saved twice
-    norm = LayerNorm(eps=theirs.get("layer_norm_epsilon", 1e-5))
-    tanh = tanh_of(theirs, "activation_function", "gelu_new", "GPT-2")
-    config = GPTConfig(
-        vocab=theirs["vocab_size"],
-        context=theirs["n_positions"],
-        depth=theirs["n_layer"],
-        width=theirs["n_embd"],
-        heads=theirs["n_head"],
-        block=PreNorm(norm=norm, feedforward=Gelu(hidden=theirs.get("n_inner"), tanh=tanh)),
-        head=Tied() if tied else Untied(bias=False),
-        dropout=theirs.get("resid_pdrop", 0.1),
-    )
-    return GPT, config, read_rows(rows(config.depth, tied), weights, "GPT-2")
 
 
-def write_config(config: GPTConfig) -> Config:
+def write(config: GPTConfig) -> Config:
     """Their config, or a ValueError that names what GPT-2 has not."""
     block, head = config.block, config.head
-    refuse(
-        "GPT-2",
-        [
-            (not isinstance(block, PreNorm), f"block={block}"),
-            (not isinstance(block.norm, LayerNorm), f"norm={block.norm}"),
-            (not isinstance(block.feedforward, Gelu), f"feedforward={block.feedforward}"),
-            (not isinstance(config.position, Learned), f"position={config.position}"),
-            (any(pattern != Causal() for pattern in config.patterns), f"pattern={config.pattern}"),
-            (any(mixer != Softmax() for mixer in config.mixers), f"mixer={config.mixer}"),
-            (config.heads * config.head_size != config.width, f"head_width={config.head_width}"),
-            (config.kv_heads not in (None, config.heads), f"kv_heads={config.kv_heads}"),
-            (head == Untied(bias=True), f"head={head}"),
-        ],
-    )
-    assert isinstance(block.feedforward, Gelu)
+    part, one = block.feedforward, block.projections
+    refuse("GPT-2", [
+        (not isinstance(block, PreNorm), f"block={block}"),
+        (not isinstance(block.norm, LayerNorm), f"norm={block.norm}"),
+        (not isinstance(part, Gelu) or not part.bias, f"feedforward={part}"),
+        (not isinstance(config.position, Learned), f"position={config.position}"),
+        (any(pattern != Causal() for pattern in config.patterns), f"pattern={config.pattern}"),
+        *decoder.softmax_faults(config),
+        (one != Projections(), f"projections={one}"),
+        (config.heads * config.head_size != config.width, f"head_width={config.head_width}"),
+        (config.kv_heads not in (None, config.heads), f"kv_heads={config.kv_heads}"),
+        (head == Untied(bias=True) or not head.plain, f"head={head}"),
+    ])  # fmt: skip
+    assert isinstance(part, Gelu)
     return {
         "architectures": ["GPT2LMHeadModel"],
         "model_type": "gpt2",
@@ -96,8 +77,8 @@ def write_config(config: GPTConfig) -> Config:
         "n_layer": config.depth,
         "n_embd": config.width,
         "n_head": config.heads,
-        "n_inner": block.feedforward.hidden_of(config.width),
-        "activation_function": "gelu_new" if block.feedforward.tanh else "gelu",
+        "n_inner": part.hidden,
+        "activation_function": "gelu_new" if part.tanh else "gelu",
         "layer_norm_epsilon": block.norm.eps,
         "resid_pdrop": config.dropout,
         "embd_pdrop": config.dropout,
@@ -108,7 +89,12 @@ def write_config(config: GPTConfig) -> Config:
     }
 
 
-def write_weights(config: GPTConfig, ours: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Their weights."""
-    theirs = write_rows(rows(config.depth, isinstance(config.head, Tied)), ours)
-    return {name if name.startswith("lm_head") else f"transformer.{name}": w for name, w in theirs.items()}
+def arrive(config: GPTConfig, weights: Weights) -> Weights:
+    """Without a tied head that was saved twice."""
+    return decoder.once(config, weights, "wte.weight", "lm_head.weight")
+
+
+GPT2 = Family(
+    "gpt2", "GPT-2", GPT, read, write, rows, "transformer.", ("lm_head.",), decoder.with_head,
+    (".attn.bias", ".attn.masked_bias"), arrive,
+)  # fmt: skip

@@ -253,9 +253,7 @@ class DecoderShape(Shape):
             mixed = latent_attention(w, self.heads, self.latent, style.qkv_bias, pattern)
         else:
             G, D = check_heads(w, self.heads, self.kv_heads, self.head_width, None)
-            norm = self.head_norm
-            if isinstance(norm, bool):
-                norm = RMSNorm() if norm else None
+            norm = RMSNorm() if self.head_norm is True else self.head_norm or None
             sizes = HeadSizes(width=w, heads=self.heads, kv_heads=G, head_width=D, norm=norm)
             mixed = attention(sizes, style, self.mixer, pattern)
         has = self.experts if sparse else None

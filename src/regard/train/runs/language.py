@@ -10,6 +10,7 @@ import torch
 from regard.errors import check_int
 from regard.layers import Learned
 from regard.models import GPT
+from regard.models.own_texts import OwnLanguageModel
 from regard.models.sampling import Sampling, SamplingOptions
 from regard.probe import TextLook
 from regard.probe.report import WORST, EvaluationReport
@@ -21,16 +22,23 @@ MOST = 10_000_000  # tokens that one call may ask for; more is taken for a slip
 
 
 class LanguageRun(ReadingRun):
-    """A GPT with its tokenizer."""
+    """A GPT, or a language model of one's own, with its tokenizer."""
 
     @property
-    def gpt(self) -> GPT:
-        """Its model."""
-        if not isinstance(self.model, GPT):
+    def writer(self) -> GPT | OwnLanguageModel:
+        """Its model, whoever made it."""
+        if not isinstance(self.model, GPT | OwnLanguageModel):
             raise ValueError(
                 f"{self.name} is a {type(self.model).__name__}, which writes no text: a GPT is needed"
             )
         return self.model
+
+    @property
+    def gpt(self) -> GPT:
+        """Its model, which must be a GPT."""
+        if not isinstance(found := self.writer, GPT):
+            raise ValueError(f"{self.name} is a model of one's own, where a GPT is needed")
+        return found
 
     def predict(self, inputs: object) -> list[Prediction]:
         """Nothing: it names no classes."""
@@ -54,8 +62,10 @@ class LanguageRun(ReadingRun):
 
     @property
     def positions(self) -> int | None:
-        """How many positions it has learned; None where they have no end."""
-        config = self.gpt.config
+        """How many positions it has learned; None where there is no end to them."""
+        if isinstance(self.writer, OwnLanguageModel):
+            return None
+        config = self.writer.config
         return config.context if isinstance(config.position, Learned) else None
 
     def prompt(self, text: str, tokens: int | None = None) -> Prompt:
@@ -103,7 +113,7 @@ class LanguageRun(ReadingRun):
 
     def tokens(self, prompt: Prompt, sampling: Sampling, seed: int = 0) -> Iterator[int]:
         """Token after token, until one that ends a text or until there are enough."""
-        steps = self.gpt.stream(
+        steps = self.writer.stream(
             torch.tensor([prompt.ids], device=self.device),
             max_new_tokens=prompt.tokens,
             sampling=sampling,

@@ -103,7 +103,7 @@ class TextRun(ReadingRun, Classifier):
         """Logits (N,classes) on the CPU; of a long text what training keeps of it is read."""
         context, keep = self.description["context"], self.description.get("keep", "head")
         rows = rows_of(self.reader, texts, context, keep)
-        table = TokenTable(rows, width=context, tokenizer=self.reader, device=self.device)
+        table = TokenTable.of(rows, width=context, tokenizer=self.reader, device=self.device)
         by_size, out = table.by_length(), []
         for at in by_size.split(64 if self.device.type == "cpu" else 256):
             tokens, lengths = table.rows(at)
@@ -113,7 +113,7 @@ class TextRun(ReadingRun, Classifier):
     def judge(self, part: Pictures | Texts, worst: int) -> EvaluationReport:
         """The report on some texts, and on pairs of sentences that differ in a negation."""
         assert isinstance(part, Texts)
-        texts = readable(part).texts
+        texts = readable(part.texts)
         out = judge(self.logits(texts), part.labels, self.classes, shown=texts, worst=worst)
         return replace(out, pairs=self.pair_scores())
 

@@ -4,7 +4,8 @@ import torch
 from torch import Tensor, nn
 
 from regard.models.files import MODELS
-from regard.models.own import build_own, is_own
+from regard.models.own import build_own, is_own, shown
+from regard.models.own_texts import OwnClassifier, OwnLanguageModel
 from regard.models.trunk import Trunk
 from regard.train.tasks.course import CourseViT
 
@@ -12,9 +13,12 @@ BUILDERS = dict(MODELS.values())
 
 
 def build(config: object, generator: torch.Generator) -> nn.Module:
-    """The model of a config, with first weights from the generator."""
+    """The model of a config, with first weights from the generator; one of one's own for texts is tried."""
     if is_own(config):
-        return build_own(config, generator)
+        model = build_own(config, generator)
+        if isinstance(model, OwnClassifier | OwnLanguageModel):
+            model.try_out(shown(config))
+        return model
     if isinstance(config, CourseViT):
         return config.build(generator)
     if type(config) not in BUILDERS:
@@ -28,3 +32,22 @@ def call(model: nn.Module, images: Tensor, generator: torch.Generator | None) ->
     inner = getattr(model, "_fsdp_wrapped_module", model)
     out = model(images, generator=generator) if isinstance(inner, Trunk) else model(images)
     return out[0] if isinstance(out, tuple) else out  # the course's model gives its attention too
+
+
+def context_of(model: object, context: int | None) -> int:
+    """How many tokens are read at once: what a config says, or what a task does for a model of one's own.
+
+    >>> context_of(torch.nn.GRU, 64)
+    64
+    """
+    inside = getattr(model, "context", None)
+    if context is None and isinstance(inside, int):
+        return inside
+    if context is None:
+        raise ValueError(
+            f"context must be given for a model of one's own, {shown(model)}: how many tokens are read at "
+            "once, as in context=128 (--set context=128)"
+        )
+    if not is_own(model):
+        raise ValueError(f"context is for a model of one's own, the config says it itself, got {context=}")
+    return context

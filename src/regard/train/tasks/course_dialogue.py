@@ -30,7 +30,7 @@ class CourseDialogueTask(LanguageTask):
     def __init__(self, spec: Language, setting: TaskSetting) -> None:
         super().__init__(spec, setting)
         lines = self.lines[: setting.overfit]
-        self.dialogues = DialogueDataset(self.rules, lines, spec.model.context)
+        self.dialogues = DialogueDataset(self.rules, lines, self.per_example)
         lengths = torch.tensor([len(line) for line in self.dialogues.examples])
         self.examples = len(lines)
         near = None if self.fixed else lengths

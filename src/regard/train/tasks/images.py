@@ -14,7 +14,7 @@ from regard.data.augment import Draws
 from regard.errors import check_shares
 from regard.importing import reason
 from regard.models import ConvNetConfig, GridRNNConfig, MLPConfig, ViTConfig, from_course
-from regard.models.own import Factory, is_own, shown
+from regard.models.own import Factory, Own, build_own, is_own, shown
 from regard.sharing.sizes import pair
 from regard.train.distributed import ALONE, Team
 from regard.train.fingerprint import fingerprint
@@ -72,9 +72,12 @@ class ImageTask(BaseTask):
 
     def model(self, generator: torch.Generator) -> nn.Module:
         """A new classifier; one of one's own is tried on two pictures first."""
-        model = build(self.spec.model, generator)
-        if is_own(self.spec.model):
-            self._tried(model)
+        if not is_own(self.spec.model):
+            return build(self.spec.model, generator)
+        channels, *image = self.learn.images.shape[1:]
+        facts = {"image": tuple(image), "channels": channels, "classes": len(self.classes)}
+        model = build_own(Own(self.spec.model, facts), generator)
+        self._tried(model)
         return model
 
     @torch.no_grad()

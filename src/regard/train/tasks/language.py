@@ -14,11 +14,14 @@ from regard.data import Corpus, load
 from regard.data.draws import generator
 from regard.data.own.corpora import StoredCorpus
 from regard.data.tokenizers import Tokenizer
-from regard.errors import check_choice, check_kind, check_shares
+from regard.errors import check_choice, check_int, check_kind, check_shares
 from regard.models import GPT, GPTConfig
+from regard.models.own import Factory, Own, is_own
+from regard.models.own_texts import OwnLanguageModel
 from regard.train.distributed import ALONE, Team
 from regard.train.fingerprint import fingerprint
-from regard.train.task import OWN_TASK, BaseTask, Batch, Losses, TaskSetting
+from regard.train.task import OWN_MODEL, BaseTask, Batch, Losses, TaskSetting
+from regard.train.tasks.building import build, context_of
 from regard.train.tasks.course import CourseGPT
 from regard.train.tasks.dialogues import dialogues_of
 from regard.train.tasks.rows import TokenTable
@@ -43,11 +46,12 @@ class Language:
     unknown, `rare` the chance that a token which occurs only once in the training part counts as unknown,
     read and predicted so; without it a model learns that unknown tokens never come.
 
-    A `CourseGPT` is trained with the textbook's own tokenizer, data set and loss.
+    A `CourseGPT` is trained with the textbook's own tokenizer, data set and loss. A model of one's own is any
+    causal module that maps tokens (B,N) to logits (B,N,vocab); `context` is then how many it reads at once.
     """
 
     data: Data
-    model: GPTConfig | CourseGPT
+    model: GPTConfig | CourseGPT | Factory
     tokens: Tokens = Characters()  # noqa: RUF009 - a frozen value
     cut: str = "windows"
     hide: float = 0.0
@@ -55,9 +59,13 @@ class Language:
     validation: float = 0.1
     prompt: str = "\n"
     sample: int = 200
+    context: int | None = None
 
     def __post_init__(self) -> None:
-        check_kind("model", self.model, (GPTConfig, CourseGPT), OWN_TASK)
+        if not is_own(self.model):
+            check_kind("model", self.model, (GPTConfig, CourseGPT), OWN_MODEL)
+        if self.context is not None:
+            check_int("context", self.context, 1)
         check_choice("cut", self.cut, CUTS)
         check_shares(hide=self.hide, rare=self.rare, validation=self.validation)
         if (self.hide or self.rare) and isinstance(self.tokens, BytePairs):
@@ -86,12 +94,12 @@ class LanguageTask(BaseTask):
     tokenizer: Tokenizer
 
     def __init__(self, spec: Language, setting: TaskSetting) -> None:
+        self.per_example = context_of(spec.model, spec.context)
         corpus = load(spec.data, folder=setting.data_dir)
         if not isinstance(corpus, Corpus):
             raise ValueError(f"data must be a corpus of text, got data={data_name(spec.data)!r}")
         self.spec, self.device, self.overfit = spec, setting.device, setting.overfit
         self.hide, self.rare = (0.0, 0.0) if self.overfit else (spec.hide, spec.rare)
-        self.per_example = spec.model.context
         self.table: TokenTable | None = None
         self.held: TokenTable | Tensor
         if isinstance(corpus, StoredCorpus) and spec.cut == "windows":
@@ -107,7 +115,7 @@ class LanguageTask(BaseTask):
         self.tokenizer: Tokenizer = setting.tokenizer(
             lambda: learned_from(corpus, spec.tokens, spec.validation)
         )
-        self.config = replace(spec.model, vocab=self.tokenizer.vocab)
+        self.config = self._config()
         files = token_files(corpus, self.tokenizer, spec.validation)
         self.unknown, self.held_characters = files.unknown, files.held_characters
         self.once = (files.counts(self.tokenizer.vocab) == 1 if self.rare else torch.zeros(0)).to(self.device)
@@ -123,7 +131,7 @@ class LanguageTask(BaseTask):
         spec, length = self.spec, self.per_example
         texts, held = _parted(corpus, spec)
         self.tokenizer = setting.tokenizer(lambda: self.learned(texts))
-        self.config = replace(spec.model, vocab=self.tokenizer.vocab)
+        self.config = self._config()
         self.held_characters = sum(map(len, held))
         ids, held_ids = self.tokenizer.encode_batch(texts), self.tokenizer.encode_batch(held)
         unknown = sum(token == self.tokenizer.unk for row in held_ids for token in row)
@@ -140,7 +148,7 @@ class LanguageTask(BaseTask):
             rows = pieces(ids, length, self.tokenizer.start)[: self.overfit]
             held_rows = rows if self.overfit else pieces(held_ids, length, self.tokenizer.start)
             self.table, self.held = (
-                TokenTable(one, width=length + 1, tokenizer=self.tokenizer, device=self.device)
+                TokenTable.of(one, width=length + 1, tokenizer=self.tokenizer, device=self.device)
                 for one in (rows, held_rows)
             )
             self.order, self.examples = self.table.examples(setting.seed, fixed=self.fixed), len(rows)
@@ -152,10 +160,16 @@ class LanguageTask(BaseTask):
         """The tokenizer of the training part."""
         return self.spec.tokens.train(texts)
 
+    def _config(self) -> GPTConfig | CourseGPT | Own:
+        """The model's config with the vocabulary of the data."""
+        model, vocab = self.spec.model, self.tokenizer.vocab
+        if isinstance(model, GPTConfig | CourseGPT):
+            return replace(model, vocab=vocab)
+        return Own(model, {"vocab": vocab, "context": self.per_example}, "language")
+
     def model(self, generator: torch.Generator) -> nn.Module:
-        """A new GPT."""
-        assert isinstance(self.config, GPTConfig)
-        return GPT(self.config, generator=generator)
+        """A new GPT, or a new model of one's own."""
+        return build(self.config, generator)
 
     def logits(self, model: nn.Module, tokens: Tensor) -> Tensor:
         """What the model says of held-out tokens."""
@@ -239,12 +253,12 @@ class LanguageTask(BaseTask):
     @torch.no_grad()
     def show(self, model: nn.Module) -> str:
         """What the model says after the prompt, always with the same luck."""
-        assert isinstance(model, GPT)
+        assert isinstance(model, GPT | OwnLanguageModel)
         ids = self.tokenizer.encode(self.spec.prompt)
         start = [] if self.tokenizer.start is None or self.spec.cut == "windows" else [self.tokenizer.start]
         prompt = torch.tensor([[*start, *ids] or [0]], device=self.device)
         draws = generator(0, "sample", device=self.device)
-        room = max(0, self.config.context - prompt.shape[1])
+        room = max(0, self.per_example - prompt.shape[1])
         found = model.generate(
             prompt,
             max_new_tokens=min(self.spec.sample, room),

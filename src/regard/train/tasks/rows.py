@@ -1,12 +1,13 @@
 """Texts as rows of tokens on the device: cut to the context, padded to one width, like lengths together."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
 
 import torch
 from torch import Tensor
 
-from regard.data import Texts, Tokenizer
+from regard.data import Tokenizer
 from regard.data.cleaning import without_markup
 from regard.train.order import Examples
 
@@ -18,22 +19,25 @@ class TokenTable:
 
     >>> from regard.data import CharTokenizer
     >>> pads = CharTokenizer.train(["ab"])
-    >>> table = TokenTable([[5, 6, 7], [8]], width=4, tokenizer=pads, device=torch.device("cpu"))
+    >>> table = TokenTable.of([[5, 6, 7], [8]], width=4, tokenizer=pads, device=torch.device("cpu"))
     >>> table.rows(torch.tensor([1])), table.rows(torch.tensor([1]), whole=True)
     ((tensor([[8]]), tensor([1])), (tensor([[8, 1, 1, 1]]), tensor([1])))
     """
 
     def __init__(
-        self, rows: Sequence[Sequence[int]], *, width: int, tokenizer: Tokenizer, device: torch.device
+        self, tokens: Tensor, lengths: Tensor, *, device: torch.device, content: str | None = None
     ) -> None:
-        if not rows:
+        if not len(tokens):
             raise ValueError("a table needs at least one row, got none")
-        assert all(0 < len(row) <= width for row in rows)
-        lengths = torch.tensor([len(row) for row in rows])
-        real = torch.arange(width) < lengths[:, None]
-        tokens = torch.full(real.shape, 0 if tokenizer.pad is None else tokenizer.pad, dtype=torch.int32)
-        tokens[real] = torch.tensor([token for row in rows for token in row], dtype=torch.int32)
         self.tokens, self.lengths = tokens.to(device), lengths.to(device)
+        self.content = self.tokens if content is None else content  # by which a fingerprint knows it
+
+    @classmethod
+    def of(
+        cls, rows: Sequence[Sequence[int]], *, width: int, tokenizer: Tokenizer, device: torch.device
+    ) -> TokenTable:
+        """The table of these rows, in memory."""
+        return cls(*padded(rows, width, tokenizer), device=device)
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -54,15 +58,25 @@ class TokenTable:
         return Examples(len(self), seed=seed, device=self.tokens.device, lengths=lengths)
 
 
+def padded(rows: Sequence[Sequence[int]], width: int, tokenizer: Tokenizer) -> tuple[Tensor, Tensor]:
+    """Rows as tokens int32 (count, width) and their lengths (count,)."""
+    assert all(0 < len(row) <= width for row in rows)
+    lengths = torch.tensor([len(row) for row in rows], dtype=torch.int64)
+    real = torch.arange(width) < lengths[:, None]
+    tokens = torch.full(real.shape, 0 if tokenizer.pad is None else tokenizer.pad, dtype=torch.int32)
+    tokens[real] = torch.tensor([token for row in rows for token in row], dtype=torch.int32)
+    return tokens, lengths
+
+
 def segments_of(tokens: Tensor, lengths: Tensor) -> Tensor:
     """Segments (B,N): 0 for real tokens and −1 for padding."""
     at = torch.arange(tokens.shape[1], device=tokens.device)
     return torch.where(at < lengths[:, None], 0, -1)
 
 
-def readable(part: Texts) -> Texts:
-    """The same texts without HTML, as they are read when somebody asks about one."""
-    return replace(part, texts=tuple(without_markup(text) for text in part.texts))
+def readable(texts: Iterable[str]) -> list[str]:
+    """The texts without HTML, as they are read when somebody asks about one."""
+    return [without_markup(text) for text in texts]
 
 
 def rows_of(tokenizer: Tokenizer, texts: Sequence[str], context: int, keep: str) -> list[list[int]]:

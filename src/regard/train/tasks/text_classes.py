@@ -11,11 +11,14 @@ from torch.nn.functional import cross_entropy
 
 from regard.data import Reviews, Texts, load
 from regard.data.tokenizers import Tokenizer
-from regard.errors import check_choice, check_kind, check_shares
+from regard.errors import check_choice, check_int, check_kind, check_shares
+from regard.models.own import Factory, is_own
 from regard.train.distributed import ALONE, Team
 from regard.train.fingerprint import fingerprint
-from regard.train.task import OWN_TASK, BaseTask, Batch, Losses, TaskSetting, parted
-from regard.train.tasks.rows import TokenTable, readable, rows_of, segments_of
+from regard.train.task import OWN_MODEL, BaseTask, Batch, Losses, TaskSetting, parted
+from regard.train.tasks.building import context_of
+from regard.train.tasks.row_files import table_of, tokenizer_of
+from regard.train.tasks.rows import TokenTable, segments_of
 from regard.train.tasks.sources import Data, data_name, described
 from regard.train.tasks.text_models import TextConfig, TextModel, fitted, made, started
 from regard.train.tasks.tokens import Tokens, Words
@@ -33,20 +36,25 @@ class ClassifyTexts:
     over, others each time, as if they were padding: no word may be relied on. `start` is a folder that
     training left, or a BERT's (by its path, as `package:NAME/FOLDER`, or by its name on the hub): then
     weights, tokenizer and shape are taken from there, and only `context`, `pool`, `dropout`, `pattern` and
-    `mixer` from `model`; a BERTGRUConfig needs one.
+    `mixer` from `model`; a BERTGRUConfig needs one. A model of one's own is any module that maps tokens (B,N)
+    to logits (B,classes); `context` is then how many tokens it reads at most.
     """
 
     data: Data
-    model: TextConfig
+    model: TextConfig | Factory
     tokens: Tokens = Words()  # noqa: RUF009 - a frozen value
     keep: str = "head"
     hide: float = 0.0
     smoothing: float = 0.0
     validation: float = 0.1
     start: str | None = None
+    context: int | None = None
 
     def __post_init__(self) -> None:
-        check_kind("model", self.model, get_args(TextConfig), OWN_TASK)
+        if not is_own(self.model):
+            check_kind("model", self.model, get_args(TextConfig), OWN_MODEL)
+        if self.context is not None:
+            check_int("context", self.context, 1)
         check_choice("keep", self.keep, KEEPS)
         check_shares(hide=self.hide, smoothing=self.smoothing, validation=self.validation)
 
@@ -61,6 +69,7 @@ class TextTask(BaseTask):
     better, unit = "max", "texts"
 
     def __init__(self, spec: ClassifyTexts, setting: TaskSetting) -> None:
+        context = context_of(spec.model, spec.context)
         found = load(spec.data, folder=setting.data_dir)
         if not isinstance(found, Reviews):
             raise ValueError(f"data must be a set of labelled texts, got data={data_name(spec.data)!r}")
@@ -69,28 +78,28 @@ class TextTask(BaseTask):
         self.smoothing, self.hide = spec.smoothing, spec.hide
         if setting.overfit is not None:
             self.smoothing = self.hide = 0.0
-        parts = readable(found.train.take(learn)), readable(found.train.take(held))
+        parts = found.train.take(learn), found.train.take(held)
         self.begin: TextModel | None = None
         if spec.start is None:
-            self.tokenizer: Tokenizer = setting.tokenizer(lambda: spec.tokens.train(parts[0].texts))
+            self.tokenizer: Tokenizer = setting.tokenizer(lambda: tokenizer_of(parts[0].texts, spec.tokens))
         else:
             self.begin, self.tokenizer = started(spec.start)
         vocab, classes = self.tokenizer.vocab, len(found.classes)
-        self.config = fitted(spec.model, self.begin, vocab=vocab, classes=classes)
-        self.length = min(spec.model.context, self.config.context)
+        self.config = fitted(spec.model, self.begin, vocab=vocab, context=context, classes=classes)
+        self.length = min(context, getattr(self.config, "context", context))
         self.learn, self.held = self._table(parts[0]), self._table(parts[1])
         self.learn_labels, self.held_labels = (part.labels.to(self.device) for part in parts)
         self.kept_test, self.has_test = found.test, len(found.test) > 0
         self.parts = {"train": len(parts[0]), "validation": len(parts[1]), "test": len(found.test)}
         self.examples, self.fingerprint = (
             len(parts[0]),
-            fingerprint(found, self.learn.tokens, self.held.tokens),
+            fingerprint(found, self.learn.content, self.held.content),
         )
         self.order = self.learn.examples(setting.seed, fixed=self.fixed)
 
     def _table(self, part: Texts) -> TokenTable:
-        rows = rows_of(self.tokenizer, part.texts, self.length, self.spec.keep)
-        return TokenTable(rows, width=self.length, tokenizer=self.tokenizer, device=self.device)
+        width, keep = self.length, self.spec.keep
+        return table_of(part.texts, self.tokenizer, width=width, keep=keep, device=self.device)
 
     def model(self, generator: torch.Generator) -> nn.Module:
         """A new model, with the weights it starts from where there are some."""
@@ -122,9 +131,7 @@ class TextTask(BaseTask):
         """Accuracy and loss on the test set."""
         if not self.has_test:
             raise ValueError(f"{data_name(self.spec.data)} has no test part")
-        return self._score(
-            model, self._table(readable(self.kept_test)), self.kept_test.labels.to(self.device)
-        )
+        return self._score(model, self._table(self.kept_test), self.kept_test.labels.to(self.device))
 
     def _score(
         self, model: nn.Module, table: TokenTable, labels: Tensor, team: Team = ALONE

@@ -17,19 +17,27 @@ from regard.models import (
     GRUConfig,
 )
 from regard.models.files import load as load_model
+from regard.models.own import Factory, Own, shown
+from regard.models.own_texts import OwnClassifier
 from regard.train.tasks.building import build
 from regard.train.tasks.pretrained import is_foreign, located, read_bert
 
 TextConfig = EncoderConfig | GRUConfig | BERTGRUConfig
-TextModel = Encoder | GRUClassifier | BERTGRUSentiment
+TextModel = Encoder | GRUClassifier | BERTGRUSentiment | OwnClassifier
 
 
-def fitted(model: TextConfig, begin: TextModel | None, *, vocab: int, classes: int) -> TextConfig:
+def fitted(
+    model: TextConfig | Factory, begin: TextModel | None, *, vocab: int, context: int, classes: int
+) -> TextConfig | Own:
     """The config for this vocabulary and these classes, and for the model to begin with, if any.
 
-    >>> fitted(GRUConfig(vocab=None, context=8), None, vocab=50, classes=3).vocab
+    >>> fitted(GRUConfig(vocab=None, context=8), None, vocab=50, context=8, classes=3).vocab
     50
     """
+    if not isinstance(model, TextConfig):
+        if begin is not None and not isinstance(begin, OwnClassifier):
+            raise ValueError(f"start holds {type(begin).__name__}, with which no {shown(model)} begins")
+        return Own(model, {"vocab": vocab, "context": context, "classes": classes}, "texts")
     if isinstance(model, BERTGRUConfig):
         if begin is None:
             raise ValueError("start must name the BERT under the GRUs: a folder, package:… or a hub name")
@@ -37,7 +45,7 @@ def fitted(model: TextConfig, begin: TextModel | None, *, vocab: int, classes: i
             return replace(model, bert=begin.config, classes=classes)
     elif begin is None:
         return replace(model, vocab=vocab, classes=classes)
-    if type(model) is not type(begin.config):
+    if isinstance(begin, OwnClassifier) or type(model) is not type(begin.config):
         raise ValueError(f"start holds {type(begin).__name__}, with which no {type(model).__name__} begins")
     names = ["dropout"]
     if isinstance(model, EncoderConfig) and isinstance(begin, Encoder):
@@ -47,7 +55,7 @@ def fitted(model: TextConfig, begin: TextModel | None, *, vocab: int, classes: i
     return replace(begin.config, classes=classes, **{name: getattr(model, name) for name in names})
 
 
-def made(config: TextConfig, begin: TextModel | None, generator: torch.Generator) -> nn.Module:
+def made(config: TextConfig | Own, begin: TextModel | None, generator: torch.Generator) -> nn.Module:
     """A new model, with the weights it begins with where there are some."""
     model = build(config, generator)
     if begin is not None:

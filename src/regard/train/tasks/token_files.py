@@ -38,6 +38,11 @@ class TokenFiles:
         return out
 
 
+def smallest(tokenizer: Tokenizer) -> torch.dtype:
+    """The smallest type for the ids of a tokenizer on the disk."""
+    return torch.int16 if tokenizer.vocab <= torch.iinfo(torch.int16).max else torch.int32
+
+
 def learned_from(corpus: StoredCorpus, tokens: Tokens, share: float) -> Tokenizer:
     """The tokenizer of the training part: all its characters, or the words and pairs of its beginning."""
     texts = corpus.stretches(share, held=False)
@@ -47,7 +52,7 @@ def learned_from(corpus: StoredCorpus, tokens: Tokens, share: float) -> Tokenize
 def token_files(corpus: StoredCorpus, tokenizer: Tokenizer, share: float) -> TokenFiles:
     """The tokens of a corpus of which `share` is held out."""
     key = key_of("tokens", corpus.digest, tokenizer.digest(), share)
-    dtype = torch.int16 if tokenizer.vocab <= torch.iinfo(torch.int16).max else torch.int32
+    dtype = smallest(tokenizer)
     found = prepared(key, lambda folder: _encode(folder, corpus, tokenizer, share, dtype))
     sizes = found.meta["tokens"]
     train, held = (found.tensor(name, dtype, sizes[name]) for name in FILES)

@@ -6,7 +6,9 @@ import torch
 from torch import Tensor
 
 from regard.data.draws import generator
-from regard.train.order import Stream
+from regard.train.order import LongShuffle, Stream
+
+MANY = 1 << 24  # windows beyond which their order is no longer held in memory
 
 
 class Windows:
@@ -25,11 +27,13 @@ class Windows:
             raise ValueError(f"the text must be longer than the context, got {len(tokens)} tokens, {length=}")
         self.stream = Stream(self.count, self._starts, tokens.device)
 
-    def _starts(self, epoch: int) -> Tensor:
+    def _starts(self, epoch: int) -> Tensor | LongShuffle:
         draws = generator(self.seed, "windows", epoch)
         room = min(self.length, len(self.tokens) - 1 - self.count * self.length + 1)
         offset = int(torch.randint(room, (), generator=draws))
-        return offset + self.length * torch.randperm(self.count, generator=draws)
+        if self.count > MANY:
+            return LongShuffle(self.count, draws, self.tokens.device, scale=self.length, offset=offset)
+        return torch.randperm(self.count, generator=draws).mul_(self.length).add_(offset)
 
     def rows(self, starts: Tensor, extra: int) -> Tensor:
         """The windows (B, length + extra) at these starts."""
@@ -46,9 +50,8 @@ def consecutive(tokens: Tensor, length: int, batch: int) -> Iterator[Tensor]:
     """
     whole = (len(tokens) - 1) // length
     if whole:
-        starts = torch.arange(whole, device=tokens.device)[:, None] * length
-        at = starts + torch.arange(length + 1, device=tokens.device)
-        for part in at.split(batch):
-            yield tokens[part].long()
+        starts, at = (torch.arange(count, device=tokens.device) for count in (whole, length + 1))
+        for part in starts.split(batch):
+            yield tokens[part[:, None] * length + at].long()
     if whole * length < len(tokens) - 1:
         yield tokens[None, whole * length :].long()

@@ -18,7 +18,7 @@ from regard.models import (
     mean_pool,
     to_huggingface,
 )
-from regard.pattern import Strided
+from regard.pattern import Dilated, Strided
 
 transformers = pytest.importorskip("transformers")
 CLOSE = {"atol": 1e-4, "rtol": 0}
@@ -175,6 +175,10 @@ def test_old_names_of_norms_are_read(tmp_path):
     )
 
 
+def deit(**changes):
+    return transformers.DeiTConfig(**vit(**changes).to_dict())
+
+
 def vit(**changes):
     settings = {"hidden_size": 15, "num_hidden_layers": 2, "num_attention_heads": 5, "intermediate_size": 22}
     return transformers.ViTConfig(
@@ -235,9 +239,9 @@ def test_leftover_and_missing_weights_are_named(tmp_path):
     ):
         from_huggingface(theirs)
     assert from_huggingface(theirs, drop=["cls."]).config.pool == "mean"
-    with pytest.raises(ValueError, match=r"ViT: left over pooler\.dense\.bias, pooler\.dense\.weight"):
-        from_huggingface(transformers.ViTModel(vit()))
-    from_huggingface(transformers.ViTModel(vit()), drop=["pooler."])
+    with pytest.raises(ValueError, match=r"a DeiT with a pooler is not supported: drop=\['pooler\.'\]"):
+        from_huggingface(transformers.DeiTModel(deit()))
+    assert from_huggingface(transformers.DeiTModel(deit()), drop=["pooler."]).config.classes is None
     with pytest.raises(ValueError, match=r"GPT-2: missing wte\.weight"):
         from_huggingface(transformers.GPT2LMHeadModel(gpt2()), drop=["transformer.wte"])
     with pytest.raises(ValueError, match="token by token"):
@@ -268,9 +272,9 @@ def test_other_folders_are_refused(tmp_path):
     with pytest.raises(ValueError, match=r"needs a config\.json: No such file"):
         from_huggingface(tmp_path)
     (tmp_path / "config.json").write_text(
-        json.dumps({"model_type": "llama", "architectures": ["LlamaModel"]})
+        json.dumps({"model_type": "mamba", "architectures": ["MambaModel"]})
     )
-    with pytest.raises(ValueError, match=r"'llama' \(LlamaModel\); supported: gpt2, bert, vit"):
+    with pytest.raises(ValueError, match=r"'mamba' \(MambaModel\); supported: gpt2, llama, mistral"):
         from_huggingface(tmp_path)
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "bert"}))
     (tmp_path / "pytorch_model.bin").write_bytes(b"\x80\x04")
@@ -283,21 +287,24 @@ def test_other_folders_are_refused(tmp_path):
         from_huggingface(tmp_path)
 
 
-TEXT = {"vocab": 31, "context": 12, "depth": 1, "width": 12, "heads": 3}
+TEXT = {"vocab": 31, "context": 12, "depth": 2, "width": 12, "heads": 3}
 
 
 @pytest.mark.parametrize(
     ("model", "message"),
     [
         (
-            lambda: GPT(GPTConfig(**TEXT, position=Rotary(), pattern=Strided(back=2))),
-            "position=Rotary.*pattern=strided",
+            lambda: GPT(GPTConfig(**TEXT, position=Rotary(), pattern=[Strided(back=2), Dilated(2, 2)])),
+            r"pattern=\(Strided",
         ),
         (lambda: GPT(GPTConfig(**TEXT, mixer=LinearAttention())), r"mixer=LinearAttention\(\)"),
         (lambda: ViT(ViTConfig(image=8, patch=4, depth=1, mixer=LinearAttention())), "mixer=Linear"),
         (lambda: Encoder(EncoderConfig(**TEXT, mixer=LinearAttention())), "mixer=LinearAttention"),
         (lambda: GPT(GPTConfig(**TEXT, head=Untied())), r"head=Untied\(bias=True\)"),
-        (lambda: GPT(GPTConfig(**TEXT, kv_heads=1, head_width=2)), "head_width=2; kv_heads=1"),
+        (
+            lambda: GPT(GPTConfig(**TEXT, kv_heads=1, head_width=2)),
+            r"StarCoder2 cannot express position=Learned",
+        ),
         (
             lambda: Encoder(EncoderConfig(**TEXT, block=PreNorm(norm=RMSNorm()))),
             "block=PreNorm.*norm=RMSNorm",
