@@ -112,7 +112,7 @@ def _tokens_per_text(folder: Path, task: Any, data_dir: Path | None) -> int:
     assert isinstance(found, Reviews)
     _, held = split(len(found.train), task.validation, seed=0)
     told = _json(folder / "model" / "task.json")
-    rows = rows_of(tokenizer, readable(found.train.take(held)).texts, told["context"], told["keep"])
+    rows = rows_of(tokenizer, readable(found.train.take(held).texts), told["context"], told["keep"])
     return round(sum(map(len, rows)) / len(rows))
 
 

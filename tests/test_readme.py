@@ -35,16 +35,15 @@ def test_links_lead_somewhere():
         assert (ROOT / path).exists(), path
 
 
-def test_commands_of_the_readme_run(tmp_path, monkeypatch, capsys):
+def test_commands_of_the_readme_run(own_place, monkeypatch, capsys):
     from shlex import split
 
     from regard.cli.main import main
 
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("REGARD_CACHE", str(tmp_path / "cache"))
-    photos(tmp_path / "photos", ("cat", "dog"), count=30)
-    (tmp_path / "book.txt").write_text("It was the best of times, it was the worst of times.\n" * 300)
-    table(tmp_path / "reviews.csv", header="review,stars", count=60)
+    monkeypatch.setenv("REGARD_CACHE", str(own_place / "cache"))
+    photos(own_place / "photos", ("cat", "dog"), count=30)
+    (own_place / "book.txt").write_text("It was the best of times, it was the worst of times.\n" * 300)
+    table(own_place / "reviews.csv", header="review,stars", count=60)
     commands = re.findall(r"^regard (.+)$", README, re.MULTILINE)
     quick = [command for command in commands if not command.startswith("bench")]  # it has tests of its own
     assert quick

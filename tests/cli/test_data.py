@@ -16,11 +16,11 @@ def _cache(tmp_path, monkeypatch):
 def test_images_with_a_sheet(tmp_path, capsys):
     photos(tmp_path / "photos")
     (tmp_path / "photos" / "cat" / "bad.png").write_text("x")
-    assert main(["data", "photos", "--out", "sheet.png"]) == 0
+    assert main(["data", "photos", "--out", "sheet.png"]) == 1
     out = capsys.readouterr().out
     assert "cat 12, dog 12" in out
     assert "6x8 24" in out
-    assert "1 problems\n    cat/bad.png: is no image" in out
+    assert "1 problem\n    cat/bad.png: is no image" in out
     with Image.open("sheet.png") as sheet:
         assert sheet.size[0] > 100
 
@@ -37,7 +37,7 @@ def test_mixed_sizes_are_told_and_not_refused(tmp_path, capsys):
 
 def test_tables_and_texts(tmp_path, capsys):
     table(tmp_path / "r.csv", "no label,")
-    assert main(["data", "r.csv", "--json"]) == 0
+    assert main(["data", "r.csv", "--json"]) == 1
     told = json.loads(capsys.readouterr().out)
     assert told["classes"] == {"bad": 6, "good": 6}
     assert told["problems"] == [{"file": "r.csv", "what": "label is missing", "line": 2}]
@@ -56,7 +56,7 @@ def test_nothing_there(path, capsys):
 
 def test_all_bad(tmp_path, capsys):
     (tmp_path / "r.csv").write_text("text,label\n,x\n,y\n")
-    assert main(["data", "r.csv"]) == 0
+    assert main(["data", "r.csv"]) == 1
     assert "2 problems" in capsys.readouterr().out
 
 

@@ -5,15 +5,19 @@ import shutil
 from pathlib import Path
 
 import pytest
+import torch
 
 from regard import recipes
 from regard.data import Images, Pictures, Source, load
 from regard.data.own.images import measured
+from regard.data.own.survey import survey
 from regard.models import GPTConfig
 from regard.train import Language, override, read_recipe, train
+from regard.train.data_notes import told_parts
 from regard.train.own_data import on_data, run_name
 from regard.train.recipe_data import from_data, to_data
 from regard.train.runs.opening import open_run
+from regard.train.task import TaskSetting
 from tests.data.own.making import photos, picture, table
 
 
@@ -162,22 +166,22 @@ def test_a_table_from_nothing_to_a_prediction(tmp_path):
     assert opened.report().scores["accuracy"] == pytest.approx(opened.evaluate()["accuracy"])
 
 
-def test_known_names_and_functions(tmp_path, monkeypatch):
+def test_known_names_and_functions(own_place, monkeypatch):
     assert quick("vit-fashion-mnist-cpu", "digits").task.model.image == (8, 8)
-    (tmp_path / "mine.py").write_text(
+    (own_place / "mine.py").write_text(
         "import torch\nfrom regard.data import Images, Pictures\n"
         "def pictures():\n"
         "    part = Pictures(torch.zeros(20, 1, 4, 6, dtype=torch.uint8), torch.arange(20) % 2)\n"
         "    return Images('mine', ('a', 'b'), part, part)\n"
     )
-    monkeypatch.syspath_prepend(str(tmp_path))  # the command looks in the current directory by itself
+    monkeypatch.syspath_prepend(str(own_place))  # the command looks in the current directory by itself
     found = load("mine:pictures")
     assert isinstance(found, Images)
     assert isinstance(found.train, Pictures)
     assert load(found) is found
     recipe = quick("digits-vit", "mine:pictures")
     assert recipe.task.model.image == (4, 6)
-    run(recipe, tmp_path / "run")
+    run(recipe, own_place / "run")
     with pytest.raises(ValueError, match="mine has no 'no'"):
         load("mine:no")
     with pytest.raises(ValueError, match=r"no_such_module cannot be imported"):
@@ -209,3 +213,13 @@ def test_where_nothing_is_left_skipping_is_not_advised(tmp_path):
     (tmp_path / "latin.txt").write_bytes("é".encode("latin-1"))
     with pytest.raises(ValueError, match="without these nothing is left"):
         load(tmp_path / "latin.txt", skip_bad=True)
+
+
+def test_the_survey_holds_out_what_a_run_does_and_few_are_noted(tmp_path):
+    photos(tmp_path / "photos", count=30)
+    recipe = on_data(recipes.get("vit-cifar10-cpu"), Source(str(tmp_path / "photos")))
+    task = recipe.task.build(TaskSetting(torch.device("cpu"), 0, None))
+    assert task.parts == survey(Source(str(tmp_path / "photos")))[0].parts
+    assert "note: " in told_parts(task.describe())
+    by_hand = on_data(recipes.get("vit-cifar10-cpu"), Source(str(tmp_path / "photos")), ["validation=0.05"])
+    assert by_hand.task.validation == 0.05

@@ -221,6 +221,6 @@ def test_pretraining_on_the_labelled_texts_alone():
 def test_a_context_may_grow_where_positions_have_no_table():
     config = EncoderConfig(vocab=50, context=16, depth=1, width=16, heads=2, position=Rotary())
     longer = replace(config, context=64)
-    assert fitted(longer, Encoder(config), vocab=9, classes=2).context == 64
+    assert fitted(longer, Encoder(config), vocab=9, context=64, classes=2).context == 64
     fixed = replace(config, position=Learned())
-    assert fitted(replace(fixed, context=64), Encoder(fixed), vocab=9, classes=2).context == 16
+    assert fitted(replace(fixed, context=64), Encoder(fixed), vocab=9, context=64, classes=2).context == 16

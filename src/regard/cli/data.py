@@ -34,6 +34,8 @@ def data(
 ) -> None:
     """Tell what data of your own are: counts, sizes, classes, parts, samples, and problems by file and line.
 
+    Ends with 1 where there are problems, as training would not begin.
+
     Example: regard data photos/ --out sheet.png
     """
     from regard.data import Images
@@ -47,10 +49,12 @@ def data(
         contact_sheet(found, out)
     if as_json:
         print_json(told.as_dict() | ({} if out is None else {"out": str(out)}))
-        return
-    show(told)
-    if out is not None:
-        print(f"Open {out}")
+    else:
+        show(told)
+        if out is not None:
+            print(f"Open {out}")
+    if told.problems:
+        raise typer.Exit(1)
 
 
 def show(told: Survey) -> None:
@@ -67,7 +71,8 @@ def show(told: Survey) -> None:
         print(f"  | {sample}")
     for note in told.notes:
         print(f"  note: {note}")
-    print(f"  {len(told.problems):,} problems" if told.problems else "  no problems")
+    count = len(told.problems)
+    print(f"  {count:,} problem{'s' if count > 1 else ''}" if count else "  no problems")
     for problem in told.problems[:SHOWN]:
         print(f"    {problem}")
     if len(told.problems) > SHOWN:

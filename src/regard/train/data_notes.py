@@ -8,6 +8,7 @@ from regard.train.task import Task
 from regard.values import Json
 
 DATA = "data.json"
+FEW = 20  # held-out examples below which a score is coarse
 
 
 def note_data(folder: Path, task: Task) -> None:
@@ -27,7 +28,11 @@ def told_parts(told: Json) -> str:
     """
     if "parts" not in told:
         return ""
-    return f"{told['data']}: " + ", ".join(f"{name} {count:,}" for name, count in told["parts"].items())
+    line = f"{told['data']}: " + ", ".join(f"{name} {count:,}" for name, count in told["parts"].items())
+    held = told["parts"].get("validation", FEW)
+    if held >= FEW:
+        return line
+    return f"{line}\nnote: {held:,} held out for validation: scores are coarse, and the best step may be luck"
 
 
 def what_changed(folder: Path, task: Task) -> str:

@@ -12,6 +12,7 @@ from regard.data import Corpus, Images, Reviews, Source, load
 from regard.data.own.corpora import StoredCorpus
 from regard.data.own.images import measured
 from regard.data.own.opening import look_at_shapes
+from regard.data.own.source import VALIDATION
 from regard.data.sets import NAMES
 from regard.models import GPTConfig
 from regard.sharing.sizes import pair
@@ -62,6 +63,8 @@ def on_data(
     found = load(data, folder=data_dir)
     if not isinstance(found, KINDS[kind]):
         raise ValueError(f"{recipe.name} needs {kind}, {source.path} holds {type(found).__name__.lower()}")
+    if isinstance(data, Source) and "validation" not in set_by_hand:
+        task = replace(task, validation=VALIDATION)
     task = replace(task, data=data, **_followed(task, found, set_by_hand))
     return replace(named, task=task, before=_before(named.before, data))
 

@@ -10,6 +10,7 @@ from regard.errors import check_choice, check_int
 
 KINDS = ("images", "corpus", "reviews")
 LARGEST = 1024  # pixels on a side: more is a photo that nobody meant to train on as it is
+VALIDATION = 0.1  # of what is not the test part: what is held out unless --set validation says otherwise
 
 
 @dataclass(frozen=True)

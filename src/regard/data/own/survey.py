@@ -14,10 +14,9 @@ from regard.data.own.corpora import StoredCorpus
 from regard.data.own.images import measured
 from regard.data.own.opening import Opened, look_at_shapes, open_source
 from regard.data.own.problems import BadData, DataProblem
-from regard.data.own.source import LARGEST, Source
+from regard.data.own.source import LARGEST, VALIDATION, Source
 from regard.values import Json
 
-VALIDATION = 0.1  # held out in most recipes
 PREVIEW = (64, 64)  # to which pictures of many sizes are brought where no size was asked for
 SAMPLES = 5
 WIDE = 100  # characters of a sample
