@@ -9,7 +9,7 @@ import torch
 
 from regard.cost.pricing import price
 from regard.layers.shapes import HasShapes, ImageShape
-from regard.models.huggingface.config import read_config
+from regard.models.huggingface.config import READERS, read_config
 
 # The classes that a family has where its config names none.
 CLASSES = {"bert": "BertModel", "roberta": "RobertaModel", "distilbert": "DistilBertModel",
@@ -19,12 +19,12 @@ CLASSES = {"bert": "BertModel", "roberta": "RobertaModel", "distilbert": "Distil
 def read_checked(data: Mapping[str, object], source: str = "config.json") -> tuple[HasShapes, str]:
     """What `read_config` gives, refused where transformers builds a model with other parameters.
 
-    Nothing is downloaded or filled: the model is built on the meta device. Without transformers a field that
-    is not known is refused instead.
+    Nothing is downloaded or filled: the model is built on the meta device. A field that is not known is
+    refused, unless transformers is there and has no such field, or has the same by itself.
     """
-    if find_spec("transformers") is None:
+    if find_spec("transformers") is None or data.get("model_type") not in READERS:
         return read_config(data, source)
-    what, words = read_config(data, source, known_only=False)
+    what, words = read_config(data, source, ignored=ignored_fields(data))
     theirs = built_parameters(data, source)
     of_image = isinstance(what.shapes(), ImageShape)
     ours = price(what, tokens=None if of_image else 2).parameters
@@ -33,6 +33,14 @@ def read_checked(data: Mapping[str, object], source: str = "config.json") -> tup
             f"{source}: no price that is sure: transformers builds {theirs:,} parameters, we count {ours:,}"
         )
     return what, words
+
+
+def ignored_fields(data: Mapping[str, object]) -> set[str]:
+    """The fields of a config that make no difference to transformers."""
+    import transformers
+
+    known = transformers.CONFIG_MAPPING[str(data["model_type"])]().to_dict()
+    return {name for name, value in data.items() if name not in known or known[name] == value}
 
 
 def built_parameters(data: Mapping[str, object], source: str = "config.json") -> int:

@@ -51,16 +51,26 @@ def kept(s: Setting, rows: Number, made: Number, read: Number = 0) -> Cost:
     return Cost(activation_bytes=ratio(rows, s.steps) * (made + read) * s.each)
 
 
-def linear(s: Setting, rows: Number, inputs: Number, outputs: Number, *, bias: bool = True) -> Cost:
-    """Rows of `inputs` numbers to rows of `outputs`.
+def linear(
+    s: Setting,
+    rows: Number,
+    inputs: Number,
+    outputs: Number,
+    *,
+    bias: bool = True,
+    split: tuple[Number, ...] = (),
+) -> Cost:
+    """Rows of `inputs` numbers to rows of `outputs`, made by one matrix or by several, `split` in outputs.
 
     >>> linear(Setting(), 5, 3, 4).adds, linear(Setting(), 5, 3, 4).parameters
     (60, 16)
     """
     out = product(rows, inputs, outputs) + kept(s, rows, outputs, inputs)
     shifts = outputs if bias else 0
-    packed = None if s.stored is None else s.stored.matrix_bytes(inputs, outputs) + shifts * s.each
-    out += weights(s, inputs * outputs + shifts, packed)
+    size: Number | None = None
+    if s.stored is not None:
+        size = sum(s.stored.matrix_bytes(inputs, one) for one in split or (outputs,)) + shifts * s.each
+    out += weights(s, inputs * outputs + shifts, size)
     if bias:
         out += Cost(adds=rows * outputs)
     return out + linear_gradient(rows, inputs, outputs, bias, s.inputs_learn) if s.training else out
@@ -76,7 +86,7 @@ def linear_gradient(rows: Number, inputs: Number, outputs: Number, bias: bool, n
 
 def linear_layer(shape: LinearShape, s: Setting) -> Cost:
     """One product; a matrix that is another layer's weight is read, not counted again."""
-    out = linear(s, s.rows, shape.inputs, shape.outputs, bias=shape.bias)
+    out = linear(s, s.rows, shape.inputs, shape.outputs, bias=shape.bias, split=shape.split)
     if not shape.tied:
         return out
     matrix = weights(replace(s, training=False), shape.inputs * shape.outputs)  # its gradient is elsewhere

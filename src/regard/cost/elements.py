@@ -23,9 +23,8 @@ def elementwise(shape: shapes.ElementwiseShape, s: Setting) -> Cost:
 
 
 def norm(shape: shapes.NormShape, s: Setting) -> Cost:
-    """LayerNorm has a scale and most often a shift, the others a scale alone."""
-    shifted = shape.shift and isinstance(shape.norm, LayerNorm)
-    count = 2 * shape.width if shifted else shape.width
+    """LayerNorm has a scale and a shift, the others a scale alone."""
+    count = 2 * shape.width if isinstance(shape.norm, LayerNorm) else shape.width
     rows = s.batch * s.need_tokens()
     out = Cost(other={"norm": rows * shape.width}) + kept(s, rows, shape.width, shape.width)
     return out + weights(s, count)

@@ -152,13 +152,15 @@ def classifier(parts: Mapping[str, Shape | None], width: Number, classes: Number
 class LinearShape(Shape):
     """A Linear on every token, or on every row of the batch where no tokens are given.
 
-    The matrix of a `tied` one is another layer's weight.
+    The matrix of a `tied` one is another layer's weight. Where it stands for several side by side, `split`
+    are the outputs of each.
     """
 
     inputs: Number
     outputs: Number
     bias: bool = True
     tied: bool = False
+    split: tuple[Number, ...] = ()
     sizes: ClassVar = ("inputs", "outputs")
 
 
@@ -168,7 +170,6 @@ class NormShape(Shape):
 
     width: Number
     norm: Norm = LayerNorm()  # noqa: RUF009 - a frozen value
-    shift: bool = True  # LayerNorm's
     sizes: ClassVar = ("width",)
 
 

@@ -38,6 +38,7 @@ class BlockStyle:
     feedforward_bias: bool = False
     turned: Fraction = Fraction(1)  # how much of a head rotary positions turn; 0: none
     softcap: bool = False
+    fused: bool = False  # one matrix makes queries, keys and values, and one the gate and what it lets by
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +86,12 @@ def attention(sizes: HeadSizes, style: BlockStyle, mixer: Mixer, pattern: Patter
     weights = WeightsShape(count=2 * D if isinstance(sizes.norm, RMSNorm) else 4 * D)
     return tree(
         {
-            "qkv": LinearShape(inputs=sizes.width, outputs=(H + 2 * G) * D, bias=style.qkv_bias),
+            "qkv": LinearShape(
+                inputs=sizes.width,
+                outputs=(H + 2 * G) * D,
+                bias=style.qkv_bias,
+                split=() if style.fused else (H * D, G * D, G * D),
+            ),
             "head_norms": None if sizes.norm is None else weights + function("norm", both, kept=True),
             "rotary": rotary if style.turned != 0 else None,
             "mix": mix,
@@ -128,7 +134,8 @@ def feedforward(width: Number, hidden: Number, style: BlockStyle) -> TreeShape:
     if not style.gated:
         up = LinearShape(inputs=width, outputs=hidden, bias=bias)
         return tree({"up": up, kind: function(kind, hidden, kept=True), "down": down})
-    up = LinearShape(inputs=width, outputs=2 * hidden, bias=bias)
+    split = () if style.fused else (hidden, hidden)
+    up = LinearShape(inputs=width, outputs=2 * hidden, bias=bias, split=split)
     gate = ElementwiseShape(multiplies=hidden, kind=kind, elements=hidden, kept=2 * hidden)
     return tree({"gate_up": up, "gate": gate, "down": down})
 

@@ -57,31 +57,65 @@ class Family:
     full_every: int = 0  # of typed layers: each so-manieth sees everything
     embed_scaled: bool = False
     head_bias: bool = False
+    classes: tuple[str, ...] = ()  # how the names of its classes begin
 
 
 GEMMA = BlockStyle(activation="gelu")
 FAMILIES = {
-    "llama": Family(kv_as_heads=True, biases="asked", mlp_bias=True),
-    "mistral": Family(windows="all"),
-    "qwen2": Family(biases="qkv", windows="asked", own_head_width=False),
-    "qwen3": Family(biases="asked", windows="asked", head_width=128, head_norm=True),
-    "gemma": Family(style=GEMMA, tied=True, biases="asked", head_width=256, embed_scaled=True),
+    "llama": Family(classes=("Llama",), kv_as_heads=True, biases="asked", mlp_bias=True),
+    "mistral": Family(classes=("Mistral",), windows="all"),
+    "qwen2": Family(classes=("Qwen2",), biases="qkv", windows="asked", own_head_width=False),
+    "qwen3": Family(classes=("Qwen3",), biases="asked", windows="asked", head_width=128, head_norm=True),
+    "gemma": Family(
+        classes=("Gemma",), style=GEMMA, tied=True, biases="asked", head_width=256, embed_scaled=True
+    ),
     "gemma2": Family(
-        style=replace(GEMMA, norms=4), tied=True, biases="asked", head_width=256, embed_scaled=True,
-        activation="hidden_activation", windows="typed", full_every=2,
+        classes=("Gemma2",),
+        style=replace(GEMMA, norms=4),
+        tied=True,
+        biases="asked",
+        head_width=256,
+        embed_scaled=True,
+        activation="hidden_activation",
+        windows="typed",
+        full_every=2,
     ),
     "gemma3_text": Family(
-        style=replace(GEMMA, norms=4), tied=True, biases="asked", head_width=256, embed_scaled=True,
-        activation="hidden_activation", windows="typed", full_every=6, head_norm=True,
+        classes=("Gemma3Text", "Gemma3"),
+        style=replace(GEMMA, norms=4),
+        tied=True,
+        biases="asked",
+        head_width=256,
+        embed_scaled=True,
+        activation="hidden_activation",
+        windows="typed",
+        full_every=6,
+        head_norm=True,
     ),
-    "phi": Family(style=replace(PLAIN, norms=1), kv_as_heads=True, own_head_width=False, head_bias=True),
-    "phi3": Family(kv_as_heads=True, windows="all", own_head_width=False),
-    "mixtral": Family(windows="all"),
-    "qwen2_moe": Family(biases="qkv", windows="asked", own_head_width=False),
-    "qwen3_moe": Family(biases="asked", windows="asked", head_norm=True),
-    "deepseek_v2": Family(kv_as_heads=True, biases="asked", mlp_bias=True),
-    "deepseek_v3": Family(kv_as_heads=True, biases="asked"),
-}  # fmt: skip
+    "phi": Family(
+        classes=("Phi",),
+        style=replace(PLAIN, norms=1),
+        kv_as_heads=True,
+        own_head_width=False,
+        head_bias=True,
+    ),
+    "phi3": Family(
+        classes=("Phi3",), style=BlockStyle(fused=True), kv_as_heads=True, windows="all", own_head_width=False
+    ),
+    "starcoder2": Family(
+        classes=("Starcoder2",),
+        style=replace(PLAIN, turned=Fraction(1)),
+        windows="all",
+        tied=True,
+        own_head_width=False,
+    ),
+    "mixtral": Family(classes=("Mixtral",), windows="all"),
+    "qwen2_moe": Family(classes=("Qwen2Moe",), biases="qkv", windows="asked", own_head_width=False),
+    "qwen3_moe": Family(classes=("Qwen3Moe",), biases="asked", windows="asked", head_norm=True),
+    "deepseek_v2": Family(classes=("DeepseekV2",), kv_as_heads=True, biases="asked", mlp_bias=True),
+    "deepseek_v3": Family(classes=("DeepseekV3",), kv_as_heads=True, biases="asked"),
+}
+ALIKE = ("phi3", "mixtral", "qwen3_moe", "mistral", "starcoder2")  # their layers have one window or none
 EXPERTS = ("mixtral", "qwen2_moe", "qwen3_moe", "deepseek_v2", "deepseek_v3")
 
 
@@ -95,19 +129,23 @@ def read_decoder(keys: Keys) -> tuple[DecoderShape, str]:
     given = keys.maybe("head_dim") if family.own_head_width else None
     style = replace(
         family.style,
-        activation=_activation(keys, family.activation),
+        activation=_activation(keys, family.activation, family.style.activation),
         qkv_bias=family.style.qkv_bias or biased != "none",
         out_bias=family.style.out_bias or biased == "all",
         feedforward_bias=family.style.feedforward_bias or (family.mlp_bias and keys.flag("mlp_bias", False)),
         turned=_turned(keys, 0.5 if name == "phi" else 1.0),
         softcap=name == "gemma2" and keys.number("attn_logit_softcapping", 50.0) is not None,
     )
+    if name == "starcoder2":
+        keys.only("use_bias", True)
+        keys.only("norm_type", "layer_norm")
+        keys.only("mlp_type", "default")
     if name.startswith("gemma"):
         keys.only("use_bidirectional_attention", False)
     if name == "gemma3_text":
         keys.only("attn_logit_softcapping")
         keys.only("final_logit_softcapping")
-    head, tied = keys.head(HEADS, "language"), keys.flag("tie_word_embeddings", family.tied)
+    head, tied = keys.head(HEADS, "language", family.classes), keys.flag("tie_word_embeddings", family.tied)
     experts, sparse = _experts(keys, name, depth)
     shape = DecoderShape(
         vocab=keys.size("vocab_size"),
@@ -137,10 +175,8 @@ def read_decoder(keys: Keys) -> tuple[DecoderShape, str]:
     return shape, f"{name}-style decoder, {WORDS.get(head, own)}"
 
 
-def _activation(keys: Keys, name: str, default: str | None = None) -> str:
-    value = keys.word(
-        name, keys.word("hidden_activation", default or "silu") if name == "hidden_act" else "gelu"
-    )
+def _activation(keys: Keys, name: str, default: str) -> str:
+    value = keys.word(name, keys.word("hidden_activation", default) if name == "hidden_act" else default)
     if value not in ACTIVATIONS:
         raise ValueError(f"{keys.source}: {name} must be one of {', '.join(ACTIVATIONS)}, got {value!r}")
     return ACTIVATIONS[value]
@@ -183,7 +219,7 @@ def _patterns(keys: Keys, family: Family, depth: int) -> Pattern | tuple[Pattern
     if not used:
         keys.get("sliding_window")
         return Causal()
-    if not keys.named("sliding_window") and keys.data["model_type"] not in ("phi3", "mixtral"):
+    if not keys.named("sliding_window") and keys.data["model_type"] not in ("phi3", "mixtral", "starcoder2"):
         raise ValueError(f"{keys.source}: the key sliding_window is missing")
     window = keys.maybe("sliding_window")
     if window is None:
@@ -196,7 +232,10 @@ def _patterns(keys: Keys, family: Family, depth: int) -> Pattern | tuple[Pattern
             types = [known[i >= first] for i in range(depth)]
         elif family.windows == "typed":
             types = [known[(i + 1) % every != 0] for i in range(depth)]
-    elif keys.data["model_type"] in ("phi3", "mixtral", "qwen3_moe", "mistral") and len(set(types)) > 1:
+    elif (
+        keys.data["model_type"] in ("phi3", "mixtral", "qwen3_moe", "mistral", "starcoder2")
+        and len(set(types)) > 1
+    ):
         raise ValueError(
             f"{keys.source}: layers of several types of a {keys.data['model_type']} have no price"
         )
@@ -242,8 +281,10 @@ def _latent(keys: Keys) -> Latent:
 def read_gpt2(keys: Keys) -> tuple[GPTConfig | DecoderShape, str]:
     """GPT-2: with its language-model head it is our own."""
     keys.only("add_cross_attention", False)
+    keys.only("scale_attn_weights", True)
+    keys.only("scale_attn_by_inverse_layer_idx", False)
     tied = keys.flag("tie_word_embeddings", True)
-    head, storage = keys.head(HEADS, "language"), read_storage(keys, packs=False)
+    head, storage = keys.head(HEADS, "language", ["GPT2"]), read_storage(keys, packs=False)
     vocab, depth = keys.size("vocab_size"), keys.size("n_layer")
     width, heads = keys.size("n_embd"), keys.size("n_head")
     context, hidden = keys.size("n_positions", "n_ctx"), keys.size("n_inner", default=4 * width)
@@ -269,8 +310,8 @@ def read_neox(keys: Keys) -> tuple[DecoderShape, str]:
     keys.flag("use_parallel_residual", True)
     keys.only("is_decoder", False, True)
     style = replace(
-        PLAIN, activation=_activation(keys, "hidden_act", "gelu"), qkv_bias=biased, out_bias=biased,
-        turned=_turned(keys, 0.25),
+        PLAIN, fused=True, activation=_activation(keys, "hidden_act", "gelu"), qkv_bias=biased,
+        out_bias=biased, turned=_turned(keys, 0.25),
     )  # fmt: skip
     shape = DecoderShape(
         vocab=keys.size("vocab_size"),
@@ -280,7 +321,7 @@ def read_neox(keys: Keys) -> tuple[DecoderShape, str]:
         hidden=keys.size("intermediate_size"),
         style=style,
         tied=tied,
-        head=(head := keys.head(HEADS, "language")),
+        head=(head := keys.head(HEADS, "language", ["GPTNeoX"])),
         labels=keys.labels,
         storage=read_storage(keys, packs=True),
     )
@@ -305,7 +346,7 @@ def read_opt(keys: Keys) -> tuple[DecoderShape, str]:
         learned=keys.size("max_position_embeddings") + 2,
         style=style,
         tied=keys.flag("tie_word_embeddings", True),
-        head=(head := keys.head(HEADS, "language")),
+        head=(head := keys.head(HEADS, "language", ["OPT"])),
         labels=keys.labels,
         storage=read_storage(keys, packs=True),
     )

@@ -21,6 +21,7 @@ TEXT_HEADS = {
 }
 # (the names of its sizes, what a classifier of texts reads first, whether the backbone has a pooler)
 BERT_SIZES = ("num_hidden_layers", "hidden_size", "num_attention_heads", "intermediate_size")
+CLASSES = {"bert": "Bert", "roberta": "Roberta", "distilbert": "DistilBert"}
 DISTIL_SIZES = ("n_layers", "dim", "n_heads", "hidden_dim")
 
 
@@ -28,8 +29,6 @@ def read_bert(keys: Keys) -> tuple[BertShape, str]:
     """BERT, RoBERTa, DistilBERT."""
     name = str(keys.data["model_type"])
     distil = name == "distilbert"
-    if keys.architecture.endswith("LMHeadModel"):
-        raise ValueError(f"{keys.source}: the class {keys.architecture} has no price here")
     keys.only("is_decoder", False)
     keys.only("add_cross_attention", False)
     keys.only("position_embedding_type", "absolute")
@@ -44,7 +43,7 @@ def read_bert(keys: Keys) -> tuple[BertShape, str]:
         heads=heads,
         block=PostNorm(feedforward=Gelu(hidden=hidden)),
     )
-    head, labels = keys.head(TEXT_HEADS, "pooler"), keys.labels
+    head, labels = keys.head(TEXT_HEADS, "pooler", [CLASSES[name]]), keys.labels
     if head in ("pretraining", "next") and name != "bert":
         raise ValueError(f"{keys.source}: the class {keys.architecture} has no price here")
     tied = keys.flag("tie_word_embeddings", True)
@@ -97,7 +96,7 @@ def read_vit(keys: Keys) -> tuple[ViTShape, str]:
         heads=keys.size("num_attention_heads"),
         block=PreNorm(feedforward=Gelu(hidden=hidden)),
     )
-    head, labels = keys.head(IMAGE_HEADS, "pooler"), keys.labels
+    head, labels = keys.head(IMAGE_HEADS, "pooler", ["Dinov2" if dino else "ViT"]), keys.labels
     pooler = 0 if dino else keys.maybe("pooler_output_size")
     keys.only("pooler_act", "tanh")
     shape = ViTShape(

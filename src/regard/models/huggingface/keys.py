@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -82,7 +82,6 @@ HARMLESS = frozenset(
         "aux_loss_alpha",
         "seq_aux",
         "ep_size",
-        "moe_layer_freq",
         "rope_interleave",
         "num_nextn_predict_layers",
         "summary_type",
@@ -90,9 +89,7 @@ HARMLESS = frozenset(
         "summary_activation",
         "summary_proj_to_labels",
         "summary_first_dropout",
-        "scale_attn_weights",
         "reorder_and_upcast_attn",
-        "scale_attn_by_inverse_layer_idx",
         "cache_implementation",
         "prefix",
         "bad_words_ids",
@@ -101,7 +98,6 @@ HARMLESS = frozenset(
         "query_pre_attn_scalar",
         "chunk_size_feed_forward",
         "sinusoidal_pos_embds",
-        "tie_weights_",
         "directionality",
         "pooler_fc_size",
         "pooler_num_attention_heads",
@@ -110,18 +106,10 @@ HARMLESS = frozenset(
         "pooler_type",
         "gradient_checkpointing_kwargs",
         "tokenizer_class",
-        "apply_layernorm",
-        "reshape_hidden_states",
-        "out_features",
-        "out_indices",
-        "stage_names",
         "n_ctx",
-        "head_dim_",
-        "qkv_bias_",
         "unsloth_version",
     ]
 )
-NOT_SAID = object()
 
 
 @dataclass(frozen=True)
@@ -211,25 +199,26 @@ class Keys:
         named = self.data.get("id2label")
         return self.size("num_labels", default=len(named) if isinstance(named, Mapping) and named else 2)
 
-    def head(self, heads: Mapping[str, str], default: str) -> str:
-        """What the class puts on the backbone, by its name; the default where no class is named."""
+    def head(self, heads: Mapping[str, str], default: str, begins: Sequence[str]) -> str:
+        """What the class puts on the backbone, by its whole name; the default where no class is named."""
         if self.architecture == "":
             return default
-        found = [head for ending, head in heads.items() if self.architecture.endswith(ending)]
-        if not found:
-            raise ValueError(f"{self.source}: the class {self.architecture} has no price here")
-        return found[0]
+        for begin in begins:
+            if self.architecture.removeprefix(begin) in heads and self.architecture.startswith(begin):
+                return heads[self.architecture.removeprefix(begin)]
+        raise ValueError(
+            f"{self.source}: the class {self.architecture} of a {self.data['model_type']} has no price here"
+        )
 
-    def check_known(self, harmless: Collection[str] = HARMLESS) -> None:
-        """Raise where a field says something that nobody asked for."""
+    def check_known(self, ignored: Collection[str] = ()) -> None:
+        """Raise where a field says something that nobody asked for, unless the model itself ignores it."""
         strange = [
             name
             for name, value in self.data.items()
-            if name not in self.asked and name not in harmless and value is not None
+            if name not in self.asked | HARMLESS and name not in ignored and value is not None
         ]
         if strange:
             raise ValueError(
                 f"{self.source}: the field {strange[0]}={self.data[strange[0]]!r:.60} of a "
-                f"{self.data.get('model_type')} is not known here; where transformers is installed the model "
-                "is built to compare"
+                f"{self.data.get('model_type')} is not known here, and might change its cost"
             )
