@@ -10,7 +10,7 @@ from regard.cost import attention, dense, elements, recurrent
 from regard.cost.result import Cost, repeated, tree
 from regard.cost.setting import Setting
 from regard.layers import attention_shapes, image_shapes, recurrent_shapes, shapes
-from regard.layers.letters import Number, is_letter
+from regard.layers.letters import Number, is_letter, ratio
 from regard.layers.linear_mixer import LinearMixShape
 from regard.layers.shapes import HasShapes, Shape
 from regard.layers.softmax_mixer import SoftmaxShape
@@ -75,6 +75,24 @@ def _model(shape: shapes.ModelShape, s: Setting) -> Cost:
     return tree(parts, at_once=s.training)
 
 
+def _again(shape: shapes.AgainShape, s: Setting) -> Cost:
+    """Products over 1, 2, … n tokens; the weights are still read once a step."""
+    once = cost_of(shape.shape, s)
+    if not s.decode:
+        return once
+    n = s.need_tokens()
+    every = cost_of(shape.shape, replace(s, tokens=ratio(n * (n + 1), 2)))
+    return replace(
+        once,
+        multiplies=every.multiplies,
+        adds=every.adds,
+        macs=every.macs,
+        product_adds=every.product_adds,
+        other=every.other,
+        activation_bytes=cost_of(shape.shape, replace(s, decode=False)).activation_bytes,  # of the last step
+    )
+
+
 def _image(shape: shapes.ImageShape, s: Setting) -> Cost:
     if shape.resizes and is_letter(s.tokens):
         places = s.need_tokens() - shape.class_token
@@ -106,6 +124,7 @@ RULES: dict[type[Shape], Rule] = {
     shapes.SumShape: _sum,
     shapes.RepeatedShape: _repeated,
     shapes.ExpertsShape: _experts,
+    shapes.AgainShape: _again,
     shapes.PlainShape: lambda shape, s: cost_of(shape.shape, replace(s, stored=None)),
     shapes.PerRowShape: lambda shape, s: cost_of(shape.shape, replace(s, tokens=1)),
     shapes.ClassTokenShape: lambda shape, s: cost_of(shape.shape, replace(s, tokens=s.need_tokens() + 1)),

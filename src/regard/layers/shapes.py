@@ -80,6 +80,13 @@ class ExpertsShape(Shape):
 
 
 @dataclass(frozen=True)
+class AgainShape(Shape):
+    """What decoding does anew at every step to all tokens so far."""
+
+    shape: Shape
+
+
+@dataclass(frozen=True)
 class PlainShape(Shape):
     """What is kept in plain numbers where other matrices are packed into fewer bits."""
 

@@ -9,6 +9,7 @@ from regard.layers import Mixer, RMSNorm
 from regard.layers.letters import Number
 from regard.layers.norms import Norm
 from regard.layers.shapes import (
+    AgainShape,
     ElementwiseShape,
     ExpertsShape,
     LinearShape,
@@ -101,7 +102,7 @@ def attention(sizes: HeadSizes, style: BlockStyle, mixer: Mixer, pattern: Patter
 
 
 def latent_attention(width: Number, heads: Number, latent: Latent, bias: bool, pattern: Pattern) -> TreeShape:
-    """DeepSeek's MLA as transformers runs it: keys and values are spread out to all heads, and so cached."""
+    """DeepSeek's MLA as transformers runs it: the narrow vector is cached, and spread out at every step."""
     head = latent.plain + latent.turned
     queries: dict[str, Shape] = {"queries": LinearShape(inputs=width, outputs=heads * head, bias=False)}
     if latent.queries is not None:
@@ -111,14 +112,15 @@ def latent_attention(width: Number, heads: Number, latent: Latent, bias: bool, p
             "queries": LinearShape(inputs=latent.queries, outputs=heads * head, bias=False),
         }
     turned = (heads + 1) * latent.turned
-    mix = SoftmaxShape(heads, heads, head, pattern, value_width=latent.values)
+    held = latent.keys + latent.turned
+    mix = SoftmaxShape(heads, heads, head, pattern, value_width=latent.values, held=held)
     return tree(
         {
             **queries,
             "keys_down": LinearShape(inputs=width, outputs=latent.keys + latent.turned, bias=bias),
             "keys_norm": NormShape(width=latent.keys, norm=RMSNorm()),
-            "keys_values": LinearShape(
-                inputs=latent.keys, outputs=heads * (latent.plain + latent.values), bias=False
+            "keys_values": AgainShape(
+                LinearShape(inputs=latent.keys, outputs=heads * (latent.plain + latent.values), bias=False)
             ),
             "rotary": ElementwiseShape(multiplies=2 * turned, adds=turned, kept=turned),
             "mix": mix,

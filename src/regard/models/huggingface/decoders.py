@@ -41,7 +41,7 @@ PLAIN = BlockStyle(norm=LayerNorm(), gated=False, activation="gelu", qkv_bias=Tr
 
 
 @dataclass(frozen=True, kw_only=True)
-class Family:
+class DecoderKind:
     """What a family does where its config says nothing; None: the key is needed, or follows from others."""
 
     style: BlockStyle = BlockStyle()  # noqa: RUF009 - a frozen value
@@ -62,14 +62,14 @@ class Family:
 
 GEMMA = BlockStyle(activation="gelu")
 FAMILIES = {
-    "llama": Family(classes=("Llama",), kv_as_heads=True, biases="asked", mlp_bias=True),
-    "mistral": Family(classes=("Mistral",), windows="all"),
-    "qwen2": Family(classes=("Qwen2",), biases="qkv", windows="asked", own_head_width=False),
-    "qwen3": Family(classes=("Qwen3",), biases="asked", windows="asked", head_width=128, head_norm=True),
-    "gemma": Family(
+    "llama": DecoderKind(classes=("Llama",), kv_as_heads=True, biases="asked", mlp_bias=True),
+    "mistral": DecoderKind(classes=("Mistral",), windows="all"),
+    "qwen2": DecoderKind(classes=("Qwen2",), biases="qkv", windows="asked", own_head_width=False),
+    "qwen3": DecoderKind(classes=("Qwen3",), biases="asked", windows="asked", head_width=128, head_norm=True),
+    "gemma": DecoderKind(
         classes=("Gemma",), style=GEMMA, tied=True, biases="asked", head_width=256, embed_scaled=True
     ),
-    "gemma2": Family(
+    "gemma2": DecoderKind(
         classes=("Gemma2",),
         style=replace(GEMMA, norms=4),
         tied=True,
@@ -80,7 +80,7 @@ FAMILIES = {
         windows="typed",
         full_every=2,
     ),
-    "gemma3_text": Family(
+    "gemma3_text": DecoderKind(
         classes=("Gemma3Text", "Gemma3"),
         style=replace(GEMMA, norms=4),
         tied=True,
@@ -92,28 +92,28 @@ FAMILIES = {
         full_every=6,
         head_norm=True,
     ),
-    "phi": Family(
+    "phi": DecoderKind(
         classes=("Phi",),
         style=replace(PLAIN, norms=1),
         kv_as_heads=True,
         own_head_width=False,
         head_bias=True,
     ),
-    "phi3": Family(
+    "phi3": DecoderKind(
         classes=("Phi3",), style=BlockStyle(fused=True), kv_as_heads=True, windows="all", own_head_width=False
     ),
-    "starcoder2": Family(
+    "starcoder2": DecoderKind(
         classes=("Starcoder2",),
         style=replace(PLAIN, turned=Fraction(1)),
         windows="all",
         tied=True,
         own_head_width=False,
     ),
-    "mixtral": Family(classes=("Mixtral",), windows="all"),
-    "qwen2_moe": Family(classes=("Qwen2Moe",), biases="qkv", windows="asked", own_head_width=False),
-    "qwen3_moe": Family(classes=("Qwen3Moe",), biases="asked", windows="asked", head_norm=True),
-    "deepseek_v2": Family(classes=("DeepseekV2",), kv_as_heads=True, biases="asked", mlp_bias=True),
-    "deepseek_v3": Family(classes=("DeepseekV3",), kv_as_heads=True, biases="asked"),
+    "mixtral": DecoderKind(classes=("Mixtral",), windows="all"),
+    "qwen2_moe": DecoderKind(classes=("Qwen2Moe",), biases="qkv", windows="asked", own_head_width=False),
+    "qwen3_moe": DecoderKind(classes=("Qwen3Moe",), biases="asked", windows="asked", head_norm=True),
+    "deepseek_v2": DecoderKind(classes=("DeepseekV2",), kv_as_heads=True, biases="asked", mlp_bias=True),
+    "deepseek_v3": DecoderKind(classes=("DeepseekV3",), kv_as_heads=True, biases="asked"),
 }
 ALIKE = ("phi3", "mixtral", "qwen3_moe", "mistral", "starcoder2")  # their layers have one window or none
 EXPERTS = ("mixtral", "qwen2_moe", "qwen3_moe", "deepseek_v2", "deepseek_v3")
@@ -182,7 +182,7 @@ def _activation(keys: Keys, name: str, default: str) -> str:
     return ACTIVATIONS[value]
 
 
-def _bias(keys: Keys, family: Family) -> str:
+def _bias(keys: Keys, family: DecoderKind) -> str:
     if family.biases == "asked":
         return "all" if keys.flag("attention_bias", False) else "none"
     if family.biases == "qkv":
@@ -191,7 +191,7 @@ def _bias(keys: Keys, family: Family) -> str:
     return "none"
 
 
-def _head_norm(keys: Keys, name: str, family: Family) -> bool | LayerNorm:
+def _head_norm(keys: Keys, name: str, family: DecoderKind) -> bool | LayerNorm:
     return LayerNorm() if name == "phi" and keys.flag("qk_layernorm", False) else family.head_norm
 
 
@@ -203,7 +203,7 @@ def _turned(keys: Keys, default: float) -> Fraction:
     return Fraction(str(default if part is None else part))
 
 
-def _patterns(keys: Keys, family: Family, depth: int) -> Pattern | tuple[Pattern, ...]:
+def _patterns(keys: Keys, family: DecoderKind, depth: int) -> Pattern | tuple[Pattern, ...]:
     """What each block sees: the window of those that slide, else everything before."""
     types = keys.get("layer_types")
     known = ("full_attention", "sliding_attention")
