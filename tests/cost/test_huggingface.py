@@ -83,7 +83,7 @@ def test_presets_agree_with_the_configs():
     ("data", "message"),
     [
         ({}, "model_type must be one of gpt2, bert, vit, llama"),
-        ({"model_type": "t5"}, "got model_type='t5'"),
+        ({"model_type": "t5"}, "x.json: a t5 has no price here: what its encoder reads"),
         ({"model_type": "gpt2"}, "x.json: the key vocab_size is missing"),
         (GPT2 | {"n_layer": -1}, "x.json: n_layer must be a positive integer, got n_layer=-1"),
         (GPT2 | {"n_embd": 7}, "heads must divide width"),

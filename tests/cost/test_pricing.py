@@ -16,7 +16,7 @@ from regard.cost import (
 )
 from regard.cost.pair_counts import all_take_part, counted, pair_counts, segmented
 from regard.cost.setting import Setting
-from regard.layers import Rotary
+from regard.layers import Learned, Rotary
 from regard.models import ConvNetConfig, GPTConfig, ViTConfig
 from regard.models.presets import preset
 from regard.pattern import Axial, Causal, Full, Global, Strided, Windowed
@@ -192,5 +192,6 @@ def test_more_tokens_than_learned_positions_are_priced_with_a_notice():
 def test_logits_are_bytes_that_move(name):
     one, two = (price(preset(name), tokens=n) for n in (10, 11))
     what = preset(name)
-    vocab = getattr(what, "backbone", what).vocab
-    assert two.moved_bytes - one.moved_bytes == 8 + 4 * vocab
+    inner = getattr(what, "backbone", what)
+    row = 4 * inner.width if isinstance(getattr(inner, "position", None), Learned) else 0  # of its positions
+    assert two.moved_bytes - one.moved_bytes == 8 + 4 * inner.vocab + row

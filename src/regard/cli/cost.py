@@ -39,8 +39,9 @@ def cost(  # noqa: PLR0913, PLR0917 - one option each
     image: Image = None,
     change: Change = None,
     dtype: Annotated[
-        str, typer.Option("--dtype", help="What bytes are counted in: float32, bf16, fp16, int8.")
-    ] = "float32",
+        str | None,
+        typer.Option("--dtype", help="What bytes are counted in: float32, bf16, fp16, int8; else its own."),
+    ] = None,
     training: Annotated[bool, typer.Option("--training", help="A training step, with gradients.")] = False,
     decode: Annotated[bool, typer.Option("--decode", help="All tokens, one after another.")] = False,
     ranks: Annotated[
@@ -87,7 +88,7 @@ def cost(  # noqa: PLR0913, PLR0917 - one option each
         image=default_image(what) if image is None else sides(image),
         training=training,
         decode=decode,
-        dtype=getattr(torch, data_type(dtype)),
+        dtype=None if dtype is None else getattr(torch, data_type(dtype)),
         ranks=ranks,
     )
     assert found.question is not None
@@ -102,6 +103,7 @@ def cost(  # noqa: PLR0913, PLR0917 - one option each
         return
     console = Console(highlight=False)
     console.print(Text(f"{name}: {words}", style="bold"), soft_wrap=True)
+    print(found.question)
     console.print(listed(("", "", ""), report.totals(found)))
     if formulas:
         console.print(described((name, f"{text}   {order}") for name, text, order in formulas))

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import torch
 
 from regard.cli.options import pattern_of
+from regard.cost.built import read_checked
 from regard.errors import did_you_mean
 from regard.layers import Learned
 from regard.models import GridCompletionConfig
 from regard.models.files import MODELS, PARTS, build_config
-from regard.models.huggingface.config import read_config
 from regard.models.huggingface.shapes import DecoderShape
 from regard.models.own import is_own, shown
 from regard.models.presets import PRESETS, preset
@@ -68,7 +68,7 @@ def from_path(path: Path, trust: bool = False) -> tuple[object, str]:
     if data.get("model") in MODELS:
         own = granted(names_in(data), path, roots=code_of(path.resolve().parents[1]), trust=trust)
         return build_config(data, own)[0], f"{data['model']} of {path.parent}"
-    return read_config(data, str(path))
+    return read_checked(data, str(path))
 
 
 def from_recipe(recipe: Recipe, words: str) -> tuple[object, str]:
@@ -143,7 +143,9 @@ def default_tokens(what: object) -> int | None:
     """The context of a model of sequences, where it has one."""
     inner = getattr(what, "backbone", getattr(what, "config", what))
     context = getattr(inner, "context", getattr(what, "max_N", None))
-    return 2048 if context is None and isinstance(what, DecoderShape) else context
+    if context is None and isinstance(what, DecoderShape):
+        return 2048 if what.learned is None else min(2048, what.learned)
+    return context
 
 
 def default_image(what: object) -> tuple[int, int] | None:

@@ -10,18 +10,28 @@ from regard.cost.pair_counts import PairCounts, keys_held, pair_counts
 from regard.cost.result import Cost
 from regard.cost.setting import Setting, less_one
 from regard.layers.attention_shapes import PooledAttentionShape, WeightlessShape
-from regard.layers.letters import Number, is_letter
+from regard.layers.letters import Number, unless
 from regard.layers.linear_mixer import LinearMixShape
 from regard.layers.softmax_mixer import SoftmaxShape
 from regard.layers.stack import causal
 
 
 def attention(
-    seen: PairCounts, heads: Number, width: Number, value_width: Number, *, scaled: bool, biased: bool
+    seen: PairCounts,
+    heads: Number,
+    width: Number,
+    value_width: Number,
+    *,
+    scaled: bool | None = None,
+    biased: bool = False,
+    capped: bool = False,
 ) -> Cost:
     """Scores, softmax and weighted sums of all heads; `seen` is of one head over the batch.
 
-    >>> cost = attention(PairCounts(pairs=10, queries=4, keys=4), 2, 8, 8, scaled=True, biased=False)
+    Unless told, scores are scaled by 1/√width, which of a width of 1 is no work; those that are `capped` are
+    divided by the cap, and their tanh times it.
+
+    >>> cost = attention(PairCounts(pairs=10, queries=4, keys=4), 2, 8, 8)
     >>> cost.multiplies, cost.adds, cost.pairs
     (340, 236, 20)
     """
@@ -29,18 +39,28 @@ def attention(
     macs = pairs * D + pairs * E
     sums = pairs * less_one(D) + (pairs - heads * seen.queries) * E
     return Cost(
-        multiplies=macs + (pairs if scaled else 0),
+        multiplies=macs + _scaling(pairs, D, scaled) + (2 * pairs if capped else 0),
         adds=sums + (pairs if biased else 0),
         macs=macs,
         product_adds=sums,
         pairs=pairs,
         computed_pairs=pairs,
-        other={"softmax": pairs},
+        other={"softmax": pairs, "tanh": pairs} if capped else {"softmax": pairs},
     )
 
 
+def _scaling(pairs: Number, width: Number, scaled: bool | None) -> Number:
+    return unless(width, 1, pairs) if scaled is None else pairs if scaled else 0
+
+
 def attention_gradient(
-    seen: PairCounts, heads: Number, groups: Number, width: Number, value_width: Number, *, scaled: bool
+    seen: PairCounts,
+    heads: Number,
+    groups: Number,
+    width: Number,
+    value_width: Number,
+    *,
+    scaled: bool | None = None,
 ) -> Cost:
     """Four products: of the weights, of the values, of the queries, of the keys; nothing is recomputed."""
     pairs, D, E = heads * seen.pairs, width, value_width
@@ -48,7 +68,7 @@ def attention_gradient(
     sums = pairs * less_one(E)  # weights
     sums += (pairs - groups * seen.keys) * (D + E)  # keys and values, summed over the heads of a group
     sums += (pairs - heads * seen.queries) * D  # queries
-    return Cost(multiplies=macs + (pairs if scaled else 0), adds=sums, macs=macs, product_adds=sums)
+    return Cost(multiplies=macs + _scaling(pairs, D, scaled), adds=sums, macs=macs, product_adds=sums)
 
 
 def linear_attention(
@@ -90,18 +110,19 @@ def linear_attention_gradient(
 
 def softmax_mix(shape: SoftmaxShape, s: Setting) -> Cost:
     """Scores, weights and weighted sums over a pattern; the keys and values that a cache holds and reads."""
-    n, H, G, D = s.need_tokens(), shape.heads, shape.kv_heads, shape.head_width
+    n, H, G, D, E = s.need_tokens(), shape.heads, shape.kv_heads, shape.head_width, shape.values
     seen = pair_counts(s, shape.pattern, n)
-    scaled = is_letter(D) or D != 1 if shape.scale is None else shape.scale != 1
-    mix = attention(seen, H, D, D, scaled=scaled, biased=shape.biased)
-    mix += kept(s, s.batch * n * H * D) + Cost(depth=1)
+    mix = attention(seen, H, D, E, scaled=shape.scaled, biased=shape.biased, capped=shape.softcap)
+    read = H * D if s.decode else H * D + G * (D + E)  # decoding, keys and values come from the cache
+    mix += kept(s, s.batch * n, H * E, read) + Cost(depth=s.steps)
     if shape.cached and causal(shape.pattern) == shape.pattern:
-        row = G * 2 * D * s.each
-        held = s.batch * keys_held(shape.pattern, n) * row
-        mix += Cost(cache_bytes=held, moved_bytes=seen.pairs * row if s.decode else 0)
-    exchanged, where = sent(s, shape.pattern, n, G, 2 * D)
+        held = G * (D + E) if shape.held is None else shape.held
+        row = held * s.each
+        size = s.batch * keys_held(shape.pattern, n, s.letters, early=shape.early) * row
+        mix += Cost(cache_bytes=size, moved_bytes=seen.pairs * row if s.decode else 0)
+    exchanged, where = sent(s, shape.pattern, n, G, D + E)
     mix += Cost(exchanged_bytes=exchanged, notices=(where,) if where else ())
-    return mix + attention_gradient(seen, H, G, D, D, scaled=scaled) if s.training else mix
+    return mix + attention_gradient(seen, H, G, D, E, scaled=shape.scaled) if s.training else mix
 
 
 def linear_mix(shape: LinearMixShape, s: Setting) -> Cost:
@@ -116,8 +137,8 @@ def linear_mix(shape: LinearMixShape, s: Setting) -> Cost:
         runs = sum(len(row[row >= 0].unique()) for row in s.segments)
     sizes = (queries, keys, runs, H, G, D, D)
     state = s.batch * G * D * (D + 1) * max(s.each, 4)  # never in half precision
-    mix = linear_attention(*sizes) + kept(s, rows * H * D)
-    mix += Cost(depth=1, other={"feature": (H + G) * rows * D})
+    mix = linear_attention(*sizes) + kept(s, rows, H * D, (H + 2 * G) * D)
+    mix += Cost(depth=s.steps, other={"feature": (H + G) * rows * D})
     if shape.looks_back:
         mix += Cost(cache_bytes=state, moved_bytes=2 * n * state if s.decode else 0)
     return mix + linear_attention_gradient(*sizes) if s.training else mix
@@ -126,10 +147,12 @@ def linear_mix(shape: LinearMixShape, s: Setting) -> Cost:
 def weightless(shape: WeightlessShape, s: Setting) -> Cost:
     """Self-attention with queries = keys = values = x: every pair of n positions."""
     n, width = s.need_tokens(), shape.width
-    products = ((n, width, n, s.batch), (n, n, width, s.batch))
-    pairs = s.batch * n**2
-    out = Cost(multiplies=pairs if shape.scale != 1 else 0, other={"softmax": pairs}, depth=1)
-    return out + _products(s, products) + kept(s, s.batch * n * width)
+    seen = PairCounts(n * n, n, n).times(s.batch)
+    out = attention(seen, 1, width, width, scaled=shape.scale != 1) + Cost(depth=1)
+    out += kept(s, s.batch * n, width, width)
+    if not s.training:
+        return out
+    return out + product_gradient(n, width, n, s.batch) + product_gradient(n, n, width, s.batch)
 
 
 def pooled(shape: PooledAttentionShape, s: Setting) -> Cost:
@@ -137,15 +160,17 @@ def pooled(shape: PooledAttentionShape, s: Setting) -> Cost:
     n, B = s.need_tokens(), s.batch
     width, head, values = shape.width, shape.head_width, shape.value_width
     products = [(B * n, width, head, 1)]  # queries
+    pairs: Number = 0
     if shape.arrangement == "plain":
         products += [(B * n, width, head, 1), (n, head, n, B)]
-        summed = B * n * less_one(n)
+        summed, pairs = B * n * less_one(n), B * n**2
     else:
         products += [(B, width, head, 1), (n, head, 1, B)]
         summed = B * less_one(n) * width
     products += [(B * n, width, values, 1), (1, n, values, B)]
     out = Cost(multiplies=B * n, adds=summed, other={"softmax": B * n}, depth=1)  # scores by 1/√n
-    out += _products(s, products) + kept(s, B * n * (head + 2 * values))
+    out += Cost(pairs=pairs, computed_pairs=pairs)
+    out += _products(s, products) + kept(s, B * n, head + 2 * values, width)
     return out + weights(s, 2 * width * head + width * values)
 
 

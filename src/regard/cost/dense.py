@@ -13,14 +13,16 @@ from regard.sharing import output_size
 from regard.sharing.sizes import pair
 
 
-def product(rows: Number, inner: Number, cols: Number, batch: Number = 1) -> Cost:
-    """(rows, inner) · (inner, cols), `batch` times.
+def product(
+    rows: Number, inner: Number, cols: Number, batch: Number = 1, *, maybe_none: bool = False
+) -> Cost:
+    """(rows, inner) · (inner, cols), `batch` times; `maybe_none` where `inner` may be 0 for some letters.
 
     >>> product(2, 3, 5).multiplies, product(2, 3, 5).adds
     (30, 20)
     """
     multiplies = batch * rows * inner * cols
-    adds = batch * rows * less_one(inner) * cols
+    adds = batch * rows * less_one(inner, maybe_none=maybe_none) * cols
     return Cost(multiplies=multiplies, adds=adds, macs=multiplies, product_adds=adds)
 
 
@@ -29,25 +31,46 @@ def product_gradient(rows: Number, inner: Number, cols: Number, batch: Number = 
     return product(rows, cols, inner, batch) + product(inner, rows, cols, batch)
 
 
-def weights(s: Setting, count: Number) -> Cost:
-    """The weights of a layer: counted, held, and read at least once; training also writes gradients."""
-    size = count * s.each
-    return Cost(parameters=count, weight_bytes=size, moved_bytes=2 * size if s.training else size)
+def weights(s: Setting, count: Number, size: Number | None = None) -> Cost:
+    """The weights of a layer: counted, held, and read at every step; training also writes gradients.
+
+    `size` are their bytes, where they are not numbers as all others.
+    """
+    size = count * s.each if size is None else size
+    moved = 2 * size if s.training else size * s.steps
+    return Cost(parameters=count, weight_bytes=size, moved_bytes=moved)
 
 
-def kept(s: Setting, count: Number) -> Cost:
-    """An intermediate result of so many numbers."""
-    return Cost(activation_bytes=count * s.each)
+def kept(s: Setting, rows: Number, made: Number, read: Number = 0) -> Cost:
+    """Rows of numbers that a part makes of those it reads: training keeps what is made until the gradient.
+
+    Otherwise both are there at once, and gone when the next part has begun; decoding has a row at a time.
+    """
+    if s.training:
+        return Cost(activation_bytes=rows * made * s.each)
+    return Cost(activation_bytes=ratio(rows, s.steps) * (made + read) * s.each)
 
 
-def linear(s: Setting, rows: Number, inputs: Number, outputs: Number, *, bias: bool = True) -> Cost:
-    """Rows of `inputs` numbers to rows of `outputs`.
+def linear(
+    s: Setting,
+    rows: Number,
+    inputs: Number,
+    outputs: Number,
+    *,
+    bias: bool = True,
+    split: tuple[Number, ...] = (),
+) -> Cost:
+    """Rows of `inputs` numbers to rows of `outputs`, made by one matrix or by several, `split` in outputs.
 
     >>> linear(Setting(), 5, 3, 4).adds, linear(Setting(), 5, 3, 4).parameters
     (60, 16)
     """
-    out = product(rows, inputs, outputs) + kept(s, rows * outputs)
-    out += weights(s, inputs * outputs + (outputs if bias else 0))
+    out = product(rows, inputs, outputs) + kept(s, rows, outputs, inputs)
+    shifts = outputs if bias else 0
+    size: Number | None = None
+    if s.stored is not None:
+        size = sum(s.stored.matrix_bytes(inputs, one) for one in split or (outputs,)) + shifts * s.each
+    out += weights(s, inputs * outputs + shifts, size)
     if bias:
         out += Cost(adds=rows * outputs)
     return out + linear_gradient(rows, inputs, outputs, bias, s.inputs_learn) if s.training else out
@@ -63,11 +86,17 @@ def linear_gradient(rows: Number, inputs: Number, outputs: Number, bias: bool, n
 
 def linear_layer(shape: LinearShape, s: Setting) -> Cost:
     """One product; a matrix that is another layer's weight is read, not counted again."""
-    out = linear(s, s.rows, shape.inputs, shape.outputs, bias=shape.bias)
+    out = linear(s, s.rows, shape.inputs, shape.outputs, bias=shape.bias, split=shape.split)
     if not shape.tied:
         return out
-    read = shape.inputs * shape.outputs * s.each  # its gradient is written where it is counted
-    return replace(out, parameters=0, weight_bytes=0, moved_bytes=read)
+    matrix = weights(replace(s, training=False), shape.inputs * shape.outputs)  # its gradient is elsewhere
+    shift = weights(s, shape.outputs) if shape.bias else Cost()
+    return replace(
+        out,
+        parameters=shift.parameters,
+        weight_bytes=shift.weight_bytes,
+        moved_bytes=matrix.moved_bytes + shift.moved_bytes,
+    )
 
 
 def patch_layer(shape: PatchShape, s: Setting) -> Cost:
@@ -92,11 +121,11 @@ def convolution_layer(shape: ConvolutionShape, s: Setting) -> Cost:
     taps, outputs = shape.inputs * per_filter, shape.outputs
     rows = s.batch * places
     out = product(s.batch, taps, outputs, places) if shape.local else product(rows, taps, outputs)
-    out += kept(s, rows * outputs) + Cost(depth=1, adds=rows * outputs if shape.bias else 0)
+    out += kept(s, rows, outputs) + Cost(depth=1, adds=rows * outputs if shape.bias else 0)
     own = places if shape.local else 1
     out += weights(s, own * (taps * outputs + (outputs if shape.bias else 0)))
     if not s.training:
-        return out
+        return out + kept(s, s.batch * size[0] * size[1], shape.inputs)
     if not shape.local:
         inputs = s.batch * shape.inputs * size[0] * size[1]
         return out + convolution_gradient(rows, taps, outputs, inputs, shape.bias, s.inputs_learn)

@@ -19,21 +19,22 @@ def elementwise(shape: shapes.ElementwiseShape, s: Setting) -> Cost:
 
     other = {} if shape.kind is None else {shape.kind: all_of(shape.elements)}
     out = Cost(multiplies=all_of(shape.multiplies), adds=all_of(shape.adds), other=other)
-    return out + kept(s, all_of(shape.kept))
+    return out + kept(s, rows, shape.kept, shape.kept) if shape.kept != 0 else out
 
 
 def norm(shape: shapes.NormShape, s: Setting) -> Cost:
     """LayerNorm has a scale and a shift, the others a scale alone."""
     count = 2 * shape.width if isinstance(shape.norm, LayerNorm) else shape.width
-    numbers = s.batch * s.need_tokens() * shape.width
-    return weights(s, count) + Cost(other={"norm": numbers}) + kept(s, numbers)
+    rows = s.batch * s.need_tokens()
+    out = Cost(other={"norm": rows * shape.width}) + kept(s, rows, shape.width, shape.width)
+    return out + weights(s, count)
 
 
 def embedding(shape: shapes.EmbeddingShape, s: Setting) -> Cost:
     """A look-up: of the table only the ids must be read."""
     rows, count = s.batch * s.need_tokens(), shape.vocab * shape.width
     table = Cost(parameters=count, weight_bytes=count * s.each, moved_bytes=rows * 8)
-    return table + Cost(other={"embedding": rows * shape.width}) + kept(s, rows * shape.width)
+    return table + Cost(other={"embedding": rows * shape.width}) + kept(s, rows, shape.width)
 
 
 def table(shape: shapes.TableShape, s: Setting) -> Cost:
@@ -45,14 +46,17 @@ def table(shape: shapes.TableShape, s: Setting) -> Cost:
             raise ValueError(f"tokens must be at most {shape.limit}={rows}, got tokens={n}")
         # The price is asked for to choose, often beyond what was trained; the model itself would refuse.
         notices = (f"the learned positions end at context={rows}: {n} tokens are priced, not run",)
-    return weights(s, rows * shape.width) + Cost(notices=notices)
+    looked_up = n * shape.width * s.each  # of the table only what stands at these positions must be read
+    count = rows * shape.width
+    moved = 2 * looked_up if s.training else looked_up
+    return Cost(parameters=count, weight_bytes=count * s.each, moved_bytes=moved, notices=notices)
 
 
 def patch_table(shape: shapes.PatchTableShape, s: Setting) -> Cost:
     """Of a formula the table is as large as it must be."""
     places, width, more = s.need_tokens(), shape.width, 1 if shape.class_token else 0
     rows = places if is_letter(places) else shape.places
-    out = Cost(adds=s.batch * places * width) + kept(s, s.batch * (places + more) * width)
+    out = Cost(adds=s.batch * places * width) + kept(s, s.batch * (places + more), width, width)
     out += weights(s, (rows + more) * width)
     return out + Cost(other={"interpolate": places * width}) if rows != places else out
 

@@ -67,7 +67,8 @@ def smooth(expression: Expr) -> Expr:
         far = {s: LARGE if s.name in ("n", "R", "C") else 10**6 for s in piecewise.free_symbols}
         for value, condition in piecewise.args:
             holds = condition if isinstance(condition, bool) else condition.subs(far)
-            if holds == True or isinstance(condition, sympy.Eq):  # noqa: E712 - sympy's own truth
+            # A size that must not have one value has it nowhere far out.
+            if holds == True or isinstance(condition, sympy.Eq | sympy.Ne):  # noqa: E712 - sympy's own truth
                 return value
         return piecewise.args[-1][0]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -11,12 +11,26 @@ import torch
 from torch import Tensor
 
 from regard.cost.setting import Setting
-from regard.layers.letters import Number, is_letter, letter
-from regard.pattern import And, Atom, Causal, Full, Global, Or, Pattern, Strided, Windowed
+from regard.layers.letters import Number, is_letter, least, letter, unless
+from regard.pattern import (
+    And,
+    Atom,
+    Blocks,
+    Causal,
+    Dilated,
+    Full,
+    Global,
+    Or,
+    Pattern,
+    Strided,
+    Windowed,
+)
 from regard.pattern.formulas import numbers
 
 if TYPE_CHECKING:
     from sympy import Expr, Symbol
+
+Fields = dict[str, "Expr"]  # of a value, by name
 
 CELLS = 1 << 22  # of a mask looked at in one go
 MOST_CELLS = 1 << 34
@@ -44,7 +58,7 @@ def pair_counts(s: Setting, pattern: Pattern, n: Number) -> PairCounts:
     """
     if s.segments is not None:
         return segmented(pattern, s.segments[:, s.segments.shape[1] - n :], s.segments)
-    if is_letter(n):
+    if is_letter(n) or _letters_in(pattern, s.letters):
         if not all_take_part(pattern):
             why = "which queries see nothing depends on n, or is not known"
             raise ValueError(f"{pattern} has no formula here: {why}")
@@ -152,26 +166,61 @@ def _keys_seen(pattern: Pattern, n: int, m: int) -> int:
     return int(out.sum())
 
 
-def pairs_formula(pattern: Pattern, n: Expr, letters: Mapping[str, Symbol]) -> Expr:
+def _letters_in(pattern: Pattern, letters: Mapping[str, Symbol]) -> set[str]:
+    return {name for atom in pattern.atoms() for name in atom.letters.values()} & set(letters)
+
+
+def pairs_formula(pattern: Pattern, n: Number, letters: Mapping[str, Symbol]) -> Expr:
     """`pairs` as an expression in n; with letters, those fields of a single value stay letters."""
     atoms = pattern.atoms()
-    used = {name for atom in atoms for name in atom.letters.values()} & set(letters)
+    used = _letters_in(pattern, letters)
     if used and pattern != atoms[0]:
         raise ValueError(f"letters are kept for single values only, got the expression {pattern}")
     if not used:
         return pattern.formula().subs(letter("n"), n)
-    atom = atoms[0]
+    import sympy
+
+    n, atom = sympy.sympify(n), atoms[0]
     kept = {name: letters[short] for name, short in atom.letters.items() if short in letters}
     return atom.closed_form(n, numbers(atom) | kept)
 
 
-def keys_held(pattern: Pattern, n: Number) -> Number:
-    """How many keys a cache holds after n positions."""
-    kept = pattern.keys_kept()
+# How many keys decoding must keep of single values, by their fields: `keys_kept` where these may be letters.
+KEPT: dict[type[Atom], Callable[[Fields], Number]] = {
+    Strided: lambda f: f["back"] + 1,
+    Dilated: lambda f: f["back"] * f["step"] + 1,
+    Windowed: lambda f: f["size"],
+    Blocks: lambda f: f["size"],
+}
+
+
+def keys_held(
+    pattern: Pattern, n: Number, letters: Mapping[str, Symbol] | None = None, *, early: bool = False
+) -> Number:
+    """How many keys a cache holds after n positions; an `early` one less what the next token will not see.
+
+    >>> band = Strided(back=3)
+    >>> keys_held(band, 2), keys_held(band, 9), keys_held(band, 9, early=True)
+    (2, 4, 3)
+    """
+    kept: Number | None = pattern.keys_kept()
     if kept is None:
         return n
-    if is_letter(n):
-        from sympy import Min
+    if used := _kept_letters(pattern, letters or {}):
+        atom = pattern.atoms()[0]
+        if type(atom) not in KEPT:
+            raise ValueError(f"how many keys {pattern} keeps is not known as a formula in {', '.join(used)}")
+        kept = KEPT[type(atom)](numbers(atom) | used)
+    if not early:
+        return least(n, kept)
+    # transformers cuts the last kept − 1 with [-kept + 1:], which of 1 is everything.
+    whole = unless(kept, 1, 1)
+    return least(n, kept - 1) * whole + n * (1 - whole)
 
-        return Min(n, kept)
-    return min(n, kept)
+
+def _kept_letters(pattern: Pattern, letters: Mapping[str, Symbol]) -> Fields:
+    """The fields of a single value that stay letters; of expressions there are none."""
+    atoms = pattern.atoms()
+    if len(atoms) != 1:
+        return {}
+    return {name: letters[short] for name, short in atoms[0].letters.items() if short in letters}

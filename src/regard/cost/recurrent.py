@@ -27,7 +27,7 @@ def steps_gradient(
     """Back through every link, and a gradient for each weight; `links` are those of each recurrent weight."""
     out = linear_gradient(rows, inputs, hidden, bias, needs_input)
     for count in links:
-        out += product(count, hidden, hidden) + product(hidden, count, hidden)
+        out += product(count, hidden, hidden) + product(hidden, count, hidden, maybe_none=True)
         joined = count * hidden
         out += Cost(adds=joined, product_adds=joined)
     return out
@@ -45,7 +45,7 @@ def scan(shape: ScanShape, s: Setting) -> Cost:
         depth = s.need_tokens()
         cells, links = s.batch * depth, (s.batch * less_one(depth),)
     out = steps(cells, sum(links), inputs, hidden, bias)
-    out += kept(s, cells * hidden) + Cost(depth=depth) + activated(shape.activation, cells * hidden)
+    out += kept(s, cells, hidden, inputs) + Cost(depth=depth) + activated(shape.activation, cells * hidden)
     out += weights(s, hidden * inputs + len(links) * hidden**2 + (hidden if bias else 0))
     return out + steps_gradient(cells, links, inputs, hidden, bias, s.inputs_learn) if s.training else out
 
@@ -72,7 +72,7 @@ def gru_gradient(
 ) -> Cost:
     """Back through every link, and a gradient for each weight."""
     out = linear_gradient(rows, inputs, 3 * hidden, bias, needs_input)
-    out += product(links, 3 * hidden, hidden) + product(3 * hidden, links, hidden)
+    out += product(links, 3 * hidden, hidden) + product(3 * hidden, links, hidden, maybe_none=True)
     return out + Cost(adds=less_one(rows) * 3 * hidden) if bias else out
 
 
@@ -80,7 +80,7 @@ def gru(shape: GRUShape, s: Setting) -> Cost:
     """One GRU over T steps from no state."""
     T, inputs, hidden = s.need_tokens(), shape.channels, shape.hidden
     rows, links = s.batch * T, s.batch * less_one(T)
-    out = gru_steps(rows, links, inputs, hidden) + kept(s, 4 * rows * hidden) + Cost(depth=T)
+    out = gru_steps(rows, links, inputs, hidden) + kept(s, rows, 4 * hidden, inputs) + Cost(depth=T)
     out += weights(s, 3 * hidden * (inputs + hidden + 2))
     return out + gru_gradient(rows, links, inputs, hidden, True, s.inputs_learn) if s.training else out
 

@@ -13,6 +13,7 @@ from regard.paper.quantities import about
 
 ROWS = {
     "parameters": "parameters",
+    "active_parameters": "active parameters",
     "multiplies": "multiplies",
     "adds": "adds",
     "flops": "flops",
@@ -34,7 +35,9 @@ def totals(cost: Cost) -> list[tuple[str, str, str]]:
     return [
         (name, f"{value:,}", about(value, in_bytes)) if isinstance(value, int) else (name, written(value), "")
         for name, value, in_bytes in rows
-        if value is not None and (name != ROWS["exchanged_bytes"] or value != 0)
+        if value is not None
+        and not (name == ROWS["active_parameters"] and value == cost.parameters)
+        and (name != ROWS["exchanged_bytes"] or value != 0)
     ]
 
 
@@ -43,7 +46,7 @@ def _counted(cost: Cost) -> list[tuple[str, str, str]]:
 
 
 def text(cost: Cost) -> str:
-    """The counts that are not zero as aligned lines, and notices.
+    """For how much, the counts that are not zero as aligned lines, and notices.
 
     >>> print(text(Cost(parameters=12, multiplies=6_000_000, adds=3)))
     parameters         12
@@ -54,12 +57,14 @@ def text(cost: Cost) -> str:
     rows = _counted(cost)
     wide = [max((len(row[i]) for row in rows), default=0) for i in range(3)]
     lines = [f"{a:{wide[0]}}  {b:>{wide[1]}}  {c:>{wide[2]}}".rstrip() for a, b, c in rows]
-    return "\n".join([*lines, *(f"notice: {notice}" for notice in cost.notices)]) or "no cost"
+    asked = [] if cost.question is None else [str(cost.question)]
+    return "\n".join([*asked, *lines, *(f"notice: {notice}" for notice in cost.notices)]) or "no cost"
 
 
 def html(cost: Cost) -> str:
     """The same as tables: the counts and, where there are parts, each part's share."""
-    out = [pages.table(("", "exactly", "about"), _counted(cost))]
+    out = [] if cost.question is None else [f"<p>{escape(str(cost.question))}</p>"]
+    out.append(pages.table(("", "exactly", "about"), _counted(cost)))
     numeric = isinstance(cost.flops, int) and all(isinstance(part.flops, int) for _, _, part in cost.walk())
     if cost.parts and numeric:
         out.append(pages.table(("part", "parameters", "flops", "share"), tree(cost)))
@@ -70,6 +75,7 @@ def formulas(cost: Cost, letters: tuple[str, ...]) -> list[tuple[str, str, str]]
     """(name, formula, O(…)) of every count that is not zero."""
     found = cost.formula(*letters)
     rows = [(name, getattr(found, field)) for field, name in ROWS.items()]
+    rows = [row for row in rows if row[0] != ROWS["active_parameters"] or found.idle_parameters != 0]
     return [(name, written(value), _order(value)) for name, value in rows if value != 0]
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from regard.layers.letters import Number
+from regard.layers.letters import Number, if_any, largest
 
 if TYPE_CHECKING:
     from sympy import Symbol
@@ -20,7 +20,9 @@ CONVENTIONS = (
     "the zeros of a convolution's padding count as inputs; a mean's division is one multiply per result",
     "softmax, norms, activations, look-ups and losses are elements in `other`, never multiplies or adds",
     "training adds the gradients of products and biases, and no optimiser",
-    "activation_bytes is an estimate: each intermediate result once, attention weights never",
+    "experts: as if every token chose the same ones; their choice changes no multiplies, but bytes moved",
+    "activation_bytes is an estimate: training keeps each intermediate result once, else it is what the "
+    "widest part reads and makes at once; attention weights never",
 )
 
 
@@ -34,6 +36,7 @@ class Cost:
     """
 
     parameters: Number = 0
+    idle_parameters: Number = 0  # of experts that a token does not visit
     multiplies: Number = 0
     adds: Number = 0
     macs: Number = 0
@@ -51,6 +54,13 @@ class Cost:
     notices: tuple[str, ...] = ()
     parts: tuple[tuple[str, Cost], ...] = field(default=(), compare=False)
     question: PriceQuestion | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def active_parameters(self) -> Number | None:
+        """The parameters that work on one token: all of them, unless a router chooses among experts."""
+        if self.parameters is None or self.idle_parameters is None:
+            return None  # nobody measured it
+        return self.parameters - self.idle_parameters
 
     @property
     def flops(self) -> Number:
@@ -149,9 +159,10 @@ class Cost:
         return html(self)
 
     def as_dict(self) -> dict[str, object]:
-        """Counts, notices and parts as JSON can hold them; formulas as text."""
-        out: dict[str, object] = {name: _plain(getattr(self, name)) for name in COUNTS}
-        out |= {"flops": _plain(self.flops), "exps": _plain(self.exps)}
+        """What was asked, counts, notices and parts as JSON can hold them; formulas as text."""
+        asked = {} if self.question is None else {"asked": self.question.as_dict()}
+        out: dict[str, object] = asked | {name: _plain(getattr(self, name)) for name in COUNTS}
+        out |= {name: _plain(getattr(self, name)) for name in ("active_parameters", "flops", "exps")}
         out |= {"other": {kind: _plain(count) for kind, count in self.other.items()}}
         out |= {"uncounted": dict(self.uncounted), "notices": list(self.notices)}
         return out | {"parts": [{"name": name, **part.as_dict()} for name, part in self.parts]}
@@ -160,12 +171,36 @@ class Cost:
 COUNTS = tuple(one.name for one in fields(Cost) if one.default == 0)
 
 
-def tree(parts: list[tuple[str, Cost]]) -> Cost:
-    """The sum of parts by name, one after another; parts without any cost are left out of the tree."""
+def tree(parts: list[tuple[str, Cost]], *, at_once: bool = True) -> Cost:
+    """The sum of parts by name, one after another; parts without any cost are left out of the tree.
+
+    Unless what they make is there `at_once`, as training keeps it, that of the widest part is enough.
+    """
     total = Cost()
     for _, part in parts:
         total = total + part
+    if not at_once:
+        total = replace(total, activation_bytes=widest([part for _, part in parts]))
     return replace(total, parts=tuple((name, part) for name, part in parts if part != Cost()))
+
+
+def widest(costs: list[Cost]) -> Number:
+    """The activation bytes of the one that has most."""
+    out: Number = 0
+    for cost in costs:
+        out = largest(out, cost.activation_bytes)
+    return out
+
+
+def repeated(cost: Cost, times: Number, *, at_once: bool = True) -> Cost:
+    """The same over and over; what each makes is there `at_once`, or is gone when the next begins."""
+    return cost * times if at_once else _with_activations(cost * times, cost, times)
+
+
+def _with_activations(cost: Cost, that: Cost, times: Number) -> Cost:
+    parts = zip(cost.parts, that.parts, strict=True)
+    mended = tuple((name, _with_activations(mine, theirs, times)) for (name, mine), (_, theirs) in parts)
+    return replace(cost, activation_bytes=if_any(times, that.activation_bytes), parts=mended)
 
 
 def _plus(a: Number | None, b: Number | None) -> Number | None:

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from torch import Tensor
 
 from regard.cost.exchanging import OverRanks
-from regard.layers.letters import Number, is_letter
+from regard.layers.letters import Number, is_letter, largest
 
 if TYPE_CHECKING:
     from sympy import Symbol
+
+
+class StoredMatrix(Protocol):
+    """How the matrix of a Linear is kept, scales and all."""
+
+    def matrix_bytes(self, inputs: Number, outputs: Number) -> Number:
+        """The bytes of one, without its bias."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +32,8 @@ class Setting:
     training: bool = False
     decode: bool = False
     each: int = 4  # bytes of one number
+    dtype: str = "float32"  # what such a number is called
+    stored: StoredMatrix | None = None  # how matrices are kept, where they are not such numbers
     segments: Tensor | None = None
     letters: Mapping[str, Symbol] = field(default_factory=dict)  # pattern fields left open, by their letter
     over: OverRanks | None = None  # the ranks that share each sequence, where there are several
@@ -34,6 +43,11 @@ class Setting:
     def rows(self) -> Number:
         """How many vectors there are: the tokens of all rows, or the rows where there are no tokens."""
         return self.batch if self.tokens is None else self.batch * self.tokens
+
+    @property
+    def steps(self) -> Number:
+        """How many times in sequence all weights are read: decoding writes one token after another."""
+        return self.need_tokens() if self.decode else 1
 
     def need_tokens(self) -> Number:
         """How many tokens, or a ValueError that asks for them."""
@@ -48,6 +62,8 @@ class Setting:
         return self.image
 
 
-def less_one(count: Number) -> Number:
-    """The adds that summing `count` terms takes."""
-    return count - 1 if is_letter(count) else max(count - 1, 0)
+def less_one(count: Number, *, maybe_none: bool = False) -> Number:
+    """The adds that summing `count` terms takes; letters stand for one and up, unless there `maybe_none`."""
+    if not is_letter(count):
+        return max(count - 1, 0)
+    return largest(count - 1, 0) if maybe_none else count - 1

@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from regard.cost import attention, dense, elements, recurrent
-from regard.cost.result import Cost, tree
-from regard.cost.setting import Setting, less_one
+from regard.cost.result import Cost, repeated, tree
+from regard.cost.setting import Setting
 from regard.layers import attention_shapes, image_shapes, recurrent_shapes, shapes
-from regard.layers.letters import Number, is_letter
+from regard.layers.letters import Number, is_letter, ratio
 from regard.layers.linear_mixer import LinearMixShape
 from regard.layers.shapes import HasShapes, Shape
 from regard.layers.softmax_mixer import SoftmaxShape
@@ -41,15 +41,30 @@ def _parts(parts: tuple[tuple[str, Shape], ...], s: Setting) -> list[tuple[str, 
 
 
 def _sum(shape: shapes.SumShape, s: Setting) -> Cost:
-    total = Cost()
-    for term in shape.terms:
-        total += cost_of(term, s)
-    return total
+    return replace(_tree(shape.terms, s), parts=())
+
+
+def _tree(terms: tuple[Shape, ...], s: Setting) -> Cost:
+    return tree([("", cost_of(term, s)) for term in terms], at_once=s.training)
 
 
 def _repeated(shape: shapes.RepeatedShape, s: Setting) -> Cost:
     one = cost_of(shape.shape, s)
-    return replace(one * shape.times, depth=one.depth) if shape.beside else one * shape.times
+    all_of_them = repeated(one, shape.times, at_once=s.training or shape.beside)
+    return replace(all_of_them, depth=one.depth) if shape.beside else all_of_them
+
+
+def _experts(shape: shapes.ExpertsShape, s: Setting) -> Cost:
+    """A token visits some of them; all are held."""
+    one, resting = cost_of(shape.shape, s), shape.count - shape.chosen
+    visited = repeated(one, shape.chosen, at_once=s.training)
+    return replace(
+        visited,
+        parameters=one.parameters * shape.count,
+        weight_bytes=one.weight_bytes * shape.count,
+        idle_parameters=one.parameters * resting,
+        parts=(),
+    )
 
 
 def _model(shape: shapes.ModelShape, s: Setting) -> Cost:
@@ -57,14 +72,25 @@ def _model(shape: shapes.ModelShape, s: Setting) -> Cost:
     parts = _parts(shape.tree.parts, s)
     if s.training and shape.loss is not None:
         parts.append(("loss", cost_of(shape.loss, s)))
-    cost = tree(parts)
+    return tree(parts, at_once=s.training)
+
+
+def _again(shape: shapes.AgainShape, s: Setting) -> Cost:
+    """Products over 1, 2, … n tokens; the weights are still read once a step."""
+    once = cost_of(shape.shape, s)
     if not s.decode:
-        return cost
-    # One token after another: as much arithmetic, but n times in sequence, reading all weights each time.
-    # The parts' moved bytes hold each weight once; every further token reads them again.
+        return once
     n = s.need_tokens()
-    again = less_one(n) * cost.weight_bytes
-    return replace(cost, depth=cost.depth * n, moved_bytes=cost.moved_bytes + again)
+    every = cost_of(shape.shape, replace(s, tokens=ratio(n * (n + 1), 2)))
+    return replace(
+        once,
+        multiplies=every.multiplies,
+        adds=every.adds,
+        macs=every.macs,
+        product_adds=every.product_adds,
+        other=every.other,
+        activation_bytes=cost_of(shape.shape, replace(s, decode=False)).activation_bytes,  # of the last step
+    )
 
 
 def _image(shape: shapes.ImageShape, s: Setting) -> Cost:
@@ -94,9 +120,12 @@ def _grid(shape: shapes.GridShape, s: Setting) -> Cost:
 
 
 RULES: dict[type[Shape], Rule] = {
-    shapes.TreeShape: lambda shape, s: tree(_parts(shape.parts, s)),
+    shapes.TreeShape: lambda shape, s: tree(_parts(shape.parts, s), at_once=s.training),
     shapes.SumShape: _sum,
     shapes.RepeatedShape: _repeated,
+    shapes.ExpertsShape: _experts,
+    shapes.AgainShape: _again,
+    shapes.PlainShape: lambda shape, s: cost_of(shape.shape, replace(s, stored=None)),
     shapes.PerRowShape: lambda shape, s: cost_of(shape.shape, replace(s, tokens=1)),
     shapes.ClassTokenShape: lambda shape, s: cost_of(shape.shape, replace(s, tokens=s.need_tokens() + 1)),
     shapes.FrozenShape: lambda shape, s: cost_of(shape.shape, replace(s, training=False)),

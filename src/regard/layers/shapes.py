@@ -70,6 +70,29 @@ class RepeatedShape(Shape):
     beside: bool = False
 
 
+@dataclass(frozen=True, kw_only=True)
+class ExpertsShape(Shape):
+    """As many experts, all alike but for their weights, of which a router sends each token to some."""
+
+    shape: Shape
+    count: Number
+    chosen: Number
+
+
+@dataclass(frozen=True)
+class AgainShape(Shape):
+    """What decoding does anew at every step to all tokens so far."""
+
+    shape: Shape
+
+
+@dataclass(frozen=True)
+class PlainShape(Shape):
+    """What is kept in plain numbers where other matrices are packed into fewer bits."""
+
+    shape: Shape
+
+
 @dataclass(frozen=True)
 class PerRowShape(Shape):
     """What is done once for each row of the batch, to a pooled vector or a class token."""
@@ -136,13 +159,15 @@ def classifier(parts: Mapping[str, Shape | None], width: Number, classes: Number
 class LinearShape(Shape):
     """A Linear on every token, or on every row of the batch where no tokens are given.
 
-    The matrix of a `tied` one is another layer's weight.
+    The matrix of a `tied` one is another layer's weight. Where it stands for several side by side, `split`
+    are the outputs of each.
     """
 
     inputs: Number
     outputs: Number
     bias: bool = True
     tied: bool = False
+    split: tuple[Number, ...] = ()
     sizes: ClassVar = ("inputs", "outputs")
 
 

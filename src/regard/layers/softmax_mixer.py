@@ -53,7 +53,13 @@ class Softmax(Terse):
 
     def shape(self, sizes: HeadSizes, pattern: Pattern, position: Position | None) -> SoftmaxShape:
         """What lies between the projections."""
-        return SoftmaxShape(*sizes, pattern, biased=isinstance(position, Alibi), scale=self.scale)
+        return SoftmaxShape(
+            *sizes,
+            pattern,
+            biased=isinstance(position, Alibi),
+            scaled=None if self.scale is None else self.scale != 1,
+            softcap=self.softcap is not None,
+        )
 
     def cache(self, pattern: Pattern, capacity: int) -> LayerCache:
         """An empty past of a layer."""
@@ -143,7 +149,11 @@ class Softmax(Terse):
 
 @dataclass(frozen=True)
 class SoftmaxShape(Shape):
-    """Scores, softmax and weighted sums over a pattern; keys are cached where it looks back only."""
+    """Scores, softmax and weighted sums over a pattern; keys are cached where it looks back only.
+
+    `held` are the numbers that a cache keeps of a position, unless they are its keys and values; one that
+    is `early` has dropped, between two tokens, the key that the next one will not see.
+    """
 
     heads: Number
     kv_heads: Number
@@ -151,7 +161,16 @@ class SoftmaxShape(Shape):
     pattern: Pattern
     biased: bool = False
     cached: bool = True
-    scale: float | None = None  # of the scores, where it is not 1/√head_width
+    value_width: Number | None = None  # None: as wide as a head
+    scaled: bool | None = None  # None: by 1/√head_width
+    softcap: bool = False
+    held: Number | None = None
+    early: bool = False
+
+    @property
+    def values(self) -> Number:
+        """The width of a value."""
+        return self.head_width if self.value_width is None else self.value_width
 
 
 class PatternSlots:

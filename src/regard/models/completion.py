@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, pad
 
 from regard.errors import check_int
-from regard.layers.letters import check_size
+from regard.layers.letters import check_size, unless
 from regard.layers.recurrent import GridScan
 from regard.layers.recurrent_shapes import GridRNNShape
 from regard.layers.shapes import (
@@ -55,7 +55,7 @@ class GridCompletionConfig:
             bias=True,
         )
         # A level is times 2/(levels − 1), which for 3 is 1.
-        cells = ElementwiseShape(multiplies=0 if self.levels == 3 else 1, adds=1)
+        cells = ElementwiseShape(multiplies=unless(self.levels, 3, 1), adds=1)
         parts = {
             "cells": cells + MovedShape(width=1, each=8),
             **dict(scans.shapes().parts),

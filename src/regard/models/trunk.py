@@ -79,17 +79,18 @@ class TrunkConfig:
             check_mixer(layer.mixer, layer.pattern, layer.position)
 
     def layers(self, depth: int) -> tuple[LayerParts, ...]:
-        """What each of so many blocks applies."""
+        """What each of so many blocks applies; where their number is a letter, those of one round."""
+        if is_letter(depth):
+            each = (self.pattern, self.mixer, self.position)
+            depth = lcm(*(len(given) if isinstance(given, tuple) else 1 for given in each))
         places = [None] * depth if self.position is None else cycle(self.position, depth)
-        each = zip(cycle(self.pattern, depth), cycle(self.mixer, depth), places, strict=True)
-        return tuple(LayerParts(*parts) for parts in each)
+        parts = zip(cycle(self.pattern, depth), cycle(self.mixer, depth), places, strict=True)
+        return tuple(LayerParts(*each) for each in parts)
 
     @property
     def kinds(self) -> Counter[LayerParts]:
         """How many blocks apply the same; where the depth is a letter, those of one round."""
-        each = (self.pattern, self.mixer, self.position)
-        one_round = lcm(*(len(given) if isinstance(given, tuple) else 1 for given in each))
-        return Counter(self.layers(one_round if is_letter(self.depth) else self.depth))
+        return Counter(self.layers(self.depth))
 
     @property
     def head_size(self) -> int:

@@ -9,12 +9,13 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from types import CodeType
+from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from regard.attention import linear_attend
+from regard.attention import linear_attend, pooled_attend, self_attend
 from regard.attention.bias import DistanceBias
 from regard.attention.engine import attend_projection, run
 from regard.attention.linear.features import FEATURES, identity
@@ -24,6 +25,8 @@ from regard.cost.attention import (
     attention_gradient,
     linear_attention,
     linear_attention_gradient,
+    pooled,
+    weightless,
 )
 from regard.cost.dense import linear, linear_gradient
 from regard.cost.executed.aten import Arguments, scaled, sdpa_pairs
@@ -33,8 +36,10 @@ from regard.cost.result import Cost
 from regard.cost.setting import Setting
 from regard.course.attention import AttentionHead, may_attend
 from regard.layers import position, rotary
+from regard.layers.attention_shapes import PooledAttentionShape, WeightlessShape
 from regard.layers.linear_mixer import StateMemory
 from regard.layers.norms import OnePlusNorm
+from regard.layers.shapes import Shape
 from regard.pattern import parse
 from regard.recurrence import grid_rnn, linear_rnn, rnn
 from regard.recurrence.activation import activation_name
@@ -64,15 +69,22 @@ def _run(a: Arguments) -> Called:
     else:
         seen = counted(pattern, N, M).times(B)
     sizes, dense = (H, G, D, problem.value.shape[3]), B * problem.query.shape[1] * N * M
-    return _softmax(seen, sizes, problem.scale != 1, problem.bias is not None, dense)
+    scaled, biased = problem.scale != 1, problem.bias is not None
+    return _softmax(seen, sizes, scaled, biased, dense, capped=problem.softcap is not None)
 
 
 def _softmax(
-    seen: PairCounts, sizes: tuple[int, int, int, int], scaled: bool, biased: bool = False, dense: int = 0
+    seen: PairCounts,
+    sizes: tuple[int, int, int, int],
+    scaled: bool,
+    biased: bool = False,
+    dense: int = 0,
+    *,
+    capped: bool = False,
 ) -> Called:
     """Attention with sizes (heads, groups, width, value width)."""
     H, G, D, E = sizes
-    forward = attention(seen, H, D, E, scaled=scaled, biased=biased)
+    forward = attention(seen, H, D, E, scaled=scaled, biased=biased, capped=capped)
     return Called(forward, attention_gradient(seen, H, G, D, E, scaled=scaled), dense)
 
 
@@ -138,6 +150,28 @@ def _gru(a: Arguments) -> Called:
     return Called(forward, gradient)
 
 
+def _weightless(a: Arguments) -> Called:
+    """The lectures' self-attention: every pair."""
+    x = a["x"]
+    s = Setting(batch=x.shape[:-2].numel(), tokens=x.shape[-2])
+    return _ruled(weightless, WeightlessShape(width=x.shape[-1], scale=a["scale"]), s)
+
+
+def _pooled(a: Arguments) -> Called:
+    """The course sheet's attention, in either arrangement."""
+    x, (head, width), values = a["x"], a["W_q"].shape, len(a["W_v"])
+    s = Setting(batch=x.shape[:-2].numel(), tokens=x.shape[-2])
+    sizes = {"width": width, "head_width": head, "value_width": values}
+    return _ruled(pooled, PooledAttentionShape(**sizes, arrangement=a["arrangement"]), s)
+
+
+def _ruled(rule: Callable[[AnyShape, Setting], Cost], shape: AnyShape, s: Setting) -> Called:
+    """What the rule of a shape says of one call, and of its gradient."""
+    forward = rule(shape, s)
+    trained = rule(shape, replace(s, training=True))
+    return Called(forward, trained + forward * -1, forward.pairs)
+
+
 def _course_head(a: Arguments) -> Called:
     head, x = a["self"], a["x"]
     B, T, dim = x.shape
@@ -188,6 +222,7 @@ def _constant(a: Arguments) -> Called:
 
 
 Rule = Callable[[Arguments], Called]
+AnyShape = TypeVar("AnyShape", bound=Shape)
 
 
 def _operation(a: Arguments) -> Called:
@@ -230,6 +265,8 @@ def code_rules() -> dict[CodeType, tuple[str, Rule]]:
         linear_rnn.__code__: ("linear_rnn", _rnn),
         rnn.__code__: ("rnn", _rnn),
         nn.GRU.forward.__code__: ("GRU", _gru),
+        self_attend.__code__: ("self_attend", _weightless),
+        pooled_attend.__code__: ("pooled_attend", _pooled),
         AttentionHead.forward.__code__: ("AttentionHead", _course_head),
         DistanceBias.dense.__code__: ("positions", _constant),
         position.angles_at.__code__: ("positions", _constant),

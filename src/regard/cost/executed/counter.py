@@ -28,7 +28,10 @@ from regard.cost.executed.calls import FUNCTION_RULES, OPERATION_RULES, Called, 
 from regard.cost.result import Cost
 
 COMPILES = ("flex_attention",)  # they compile themselves, which torch refuses to do while it is watched
-UNMEASURED = ("parameters", "weight_bytes", "activation_bytes", "cache_bytes", "moved_bytes", "depth")
+UNMEASURED = (
+    *("parameters", "idle_parameters", "weight_bytes", "activation_bytes"),
+    *("cache_bytes", "moved_bytes", "depth"),
+)
 
 
 def executed(fn: Callable[..., object], *inputs: object, **keywords: object) -> Cost:

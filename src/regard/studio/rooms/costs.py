@@ -9,11 +9,11 @@ from functools import lru_cache
 import torch
 
 from regard.cost import CONVENTIONS, AttentionShape, Cost, price, report
+from regard.cost.built import read_checked
 from regard.cost.sweep import Sweep, curves_of, overtakings, sweep
 from regard.errors import need
 from regard.layers import Softmax
 from regard.models import GPTConfig
-from regard.models.huggingface.config import read_config
 from regard.models.presets import PRESETS, preset
 from regard.paper import plot
 from regard.paper.quantities import short
@@ -46,7 +46,7 @@ def described(name: str, pasted: str, run: Described | None = None) -> Described
     if run is not None:
         return run
     if name == PASTED:
-        return read_config(_checked(limits.text("config.json", pasted, limits.CONFIG)))
+        return read_checked(_checked(limits.text("config.json", pasted, limits.CONFIG)))
     if name not in PRESETS:
         raise ValueError(f"nothing to price is called {str(name)[:60]!r}")
     found = preset(name)
@@ -159,8 +159,8 @@ def python_line(name: str, tokens: object, batch: object, way: str) -> str:
     more = {WAYS[1]: ", training=True", WAYS[2]: ", decode=True"}.get(way, "")
     more += ", image=(28, 28)" if name in OF_ANY_IMAGE else ""
     if name == PASTED:
-        load = "import json; from regard.models.huggingface.config import read_config"
-        what = "read_config(json.load(open('config.json')))[0]"
+        load = "import json; from regard.cost.built import read_checked"
+        what = "read_checked(json.load(open('config.json')))[0]"
     elif name in PRESETS:
         load, what = "from regard.models.presets import preset", f"preset({name!r})"
     else:
