@@ -38,7 +38,7 @@ class ScoreOptions:
 
 
 @dataclass(frozen=True, eq=False)
-class Keys:
+class PlacedKeys:
     """Keys and values that lie in this process, where they stand, and their segments (B,M)."""
 
     key: Tensor
@@ -52,7 +52,7 @@ class Begun:
     """A call after its first half: the exchange is under way, and what needs none is done."""
 
     query: Tensor
-    here: Keys
+    here: PlacedKeys
     work: RankWork
     asked: ScoreOptions
     transfer: Transfer
@@ -91,7 +91,7 @@ def begin(
     if segments is not None:
         labels = exchanged(ranks, work, segments[..., None])
     transfer, tie = sent(ranks, work, key, value)
-    here = Keys(key, value, work.positions, segments)
+    here = PlacedKeys(key, value, work.positions, segments)
     own: list[Attended | None] = []
     for part in work.parts:
         lse = asked.lse or part.later is not None
@@ -108,7 +108,7 @@ def end(begun: Begun) -> Attended:
         wait, arriving = begun.labels
         wait()
         segments = assembled(work, arriving, here.segments[..., None])[..., 0]
-    there = Keys(key, value, work.foreign, segments)
+    there = PlacedKeys(key, value, work.foreign, segments)
     found = []
     for part, own in zip(work.parts, begun.own, strict=True):
         later = _met(part, part.later, query, here, there, work, asked, lse=True)
@@ -129,8 +129,8 @@ def _met(
     part: Part,
     row: KeyRow | None,
     query: Tensor,
-    here: Keys,
-    keys: Keys,
+    here: PlacedKeys,
+    keys: PlacedKeys,
     work: RankWork,
     asked: ScoreOptions,
     *,
