@@ -39,7 +39,8 @@ def test_a_large_window_is_seen():
 def test_a_cost_is_a_table():
     cost = price(SMALL, tokens=16)
     lines = str(cost).splitlines()
-    assert re.fullmatch(rf"parameters +{cost.parameters:,}", lines[0])
+    assert lines[0] == "a forward pass: 16 tokens, batch 1, float32"
+    assert re.fullmatch(rf"parameters +{cost.parameters:,}", lines[1])
     assert not any(line.split()[-1] == "0" for line in lines)
     assert f"<td>{cost.flops:,}</td>" in cost._repr_html_()
     assert "blocks" in cost._repr_html_()

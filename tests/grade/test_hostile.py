@@ -16,7 +16,7 @@ GOOD = "def count_autoregressive(n): return n * (n + 1) // 2\n"
 
 @pytest.fixture(scope="module")
 def strict():
-    with Sandbox(Limits(call=0.5, whole=3.0, memory=1 << 29)) as found:
+    with Sandbox(Limits(call=1.5, whole=5.0, memory=1 << 29)) as found:
         try:
             found.guest([""]).close()
         except NoIsolation as error:

@@ -9,7 +9,7 @@ from regard.attention import attend
 from regard.attention.problem import same_segment
 from regard.hub.arguments import Arguments, masked
 from regard.hub.masks import MaskSpec
-from regard.hub.slots import CachedKeys
+from regard.hub.slots import SlottedKeys
 from regard.pattern import Full, Pattern
 
 FEW = 16  # queries for which a mask costs less than a plan
@@ -22,7 +22,7 @@ def attend_anchored(
     pattern: Pattern,
     spec: MaskSpec,
     documents: Tensor | None,
-    held: CachedKeys | None,
+    held: SlottedKeys | None,
     given: Arguments,
 ) -> Tensor | tuple[Tensor, Tensor]:
     """What `attend` gives for these; padding and documents are segments, never a dense mask.
@@ -59,7 +59,7 @@ def pairs_seen(
     pattern: Pattern,
     spec: MaskSpec,
     documents: Tensor | None,
-    held: CachedKeys | None,
+    held: SlottedKeys | None,
 ) -> Tensor:
     """Which keys each query sees: bool (B or 1, 1, N, M)."""
     N, M, device = query.shape[2], key.shape[2], query.device

@@ -13,7 +13,7 @@ from regard.hub.anchored import attend_anchored
 from regard.hub.arguments import Arguments
 from regard.hub.masks import MaskSpec, documents_of
 from regard.hub.shifted import attend_shifted
-from regard.hub.slots import CachedKeys, held_keys
+from regard.hub.slots import SlottedKeys, held_keys
 from regard.layers.tracing import Trace
 from regard.pattern import Causal, Full, Pattern
 
@@ -164,7 +164,7 @@ def check_keys(pattern: Pattern, spec: MaskSpec, query: Tensor, key: Tensor) -> 
             )
 
 
-def check_held(pattern: Pattern, spec: MaskSpec, held: CachedKeys) -> None:
+def check_held(pattern: Pattern, spec: MaskSpec, held: SlottedKeys) -> None:
     """Raise where a bounded cache was made for another pattern, or may have dropped the first of a row."""
     if pattern != held.pattern:
         raise ValueError(

@@ -11,7 +11,7 @@ from regard.errors import check_int
 from regard.hub.attention import PATTERN
 from regard.hub.models import NAME, attention_modules, check_model
 from regard.hub.rotation import Shift, rotation_of
-from regard.hub.slots import CachedKeys, noted
+from regard.hub.slots import SlottedKeys, noted
 from regard.layers.slots import Layout
 from regard.pattern import Causal, Pattern, Strided, Windowed
 
@@ -125,8 +125,8 @@ class PatternLayer(CacheLayerMixin):
             return keys, values
         return noted(keys, self._note(positions, start)), values
 
-    def _note(self, positions: Tensor, start: int) -> CachedKeys:
-        return CachedKeys(positions, start, self.pattern, self.padding, self.shift)
+    def _note(self, positions: Tensor, start: int) -> SlottedKeys:
+        return SlottedKeys(positions, start, self.pattern, self.padding, self.shift)
 
     def _let_go(self) -> None:
         """Keep what the next queries may see, each key in its slot."""

@@ -9,7 +9,7 @@ from regard.attention import attend
 from regard.hub.anchored import attend_anchored, pairs_seen
 from regard.hub.arguments import Arguments, masked
 from regard.hub.masks import MaskSpec
-from regard.hub.slots import CachedKeys
+from regard.hub.slots import SlottedKeys
 from regard.pattern import Full, Pattern
 
 
@@ -19,7 +19,7 @@ def attend_shifted(
     value: Tensor,
     pattern: Pattern,
     spec: MaskSpec,
-    held: CachedKeys,
+    held: SlottedKeys,
     given: Arguments,
 ) -> Tensor | tuple[Tensor, Tensor]:
     """What `attend` gives where the distance to the first keys is counted in the cache."""

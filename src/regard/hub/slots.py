@@ -13,7 +13,7 @@ NOTE = "regard_held"  # the attribute of a tensor of keys
 
 
 @dataclass(frozen=True, eq=False)
-class CachedKeys:
+class SlottedKeys:
     """Where the keys (B,G,M,D) of a bounded cache stand, −1 nowhere; queries begin at `start`."""
 
     positions: Tensor  # M
@@ -23,13 +23,13 @@ class CachedKeys:
     shift: Shift | None = None  # how the first keys move along, for positions counted in the cache
 
 
-def noted(key: Tensor, held: CachedKeys) -> Tensor:
+def noted(key: Tensor, held: SlottedKeys) -> Tensor:
     """The same keys in a tensor of their own, which says where they stand."""
     key = key.view(key.shape)
     setattr(key, NOTE, held)
     return key
 
 
-def held_keys(key: Tensor) -> CachedKeys | None:
+def held_keys(key: Tensor) -> SlottedKeys | None:
     """Where keys stand that a bounded cache gave, or None."""
     return getattr(key, NOTE, None)

@@ -79,7 +79,8 @@ def other_counts() -> list[Formula | Check]:
     cost = price(AttentionShape(width="d"), tokens="n")
     parts = dict(cost.parts)
     three = sympy.expand(parts["qkv"].macs + parts["mix"].macs)
-    scaling = sympy.expand(cost.multiplies - cost.macs)
+    # a head of width 1 needs no factor: the other case is meant
+    scaling = sympy.expand(cost.multiplies - cost.macs).replace(sympy.Piecewise, lambda wide, _: wide[0])
     course = AttentionHead(48, 48)
     named = [name for name, child in course.named_modules() if isinstance(child, torch.nn.Linear)]
     return [

@@ -21,7 +21,7 @@ class Pooler:
     """The class token through a Linear and an activation; as wide as the model, or `width`.
 
     >>> Pooler("relu").shape(8).shape.terms[0]
-    LinearShape(inputs=8, outputs=8, bias=True, tied=False)
+    LinearShape(inputs=8, outputs=8, bias=True, tied=False, split=())
     """
 
     activation: str = "tanh"
