@@ -1,0 +1,85 @@
+"""The kernels as a GPU runs them, at sizes where tiles, lists and pieces meet; skipped without one."""
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from regard.attention import DistanceBias, attend
+from regard.pattern import Causal, Dilated, Pattern, SparseStrided, Strided, Windowed
+from tests.attention.matching import COMPOSITE, assert_matches, inputs, patterns
+
+pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+
+SHAPES = [
+    Strided(back=200),
+    Windowed(size=300),
+    COMPOSITE,
+    Dilated(back=50, step=3),
+    SparseStrided(stride=64),
+]
+
+
+def on_device(n: Any, **options: Any) -> tuple[tuple[Tensor, Tensor, Tensor], Tensor]:
+    """Inputs and the gradient of the output."""
+    xs = inputs(n, **options)
+    grad = torch.randn(*xs[0].shape[:3], xs[2].shape[3], generator=torch.Generator().manual_seed(99))
+    return (xs[0].cuda(), xs[1].cuda(), xs[2].cuda()), grad.to("cuda", xs[0].dtype)
+
+
+def compare(n: Any, pattern: Pattern, sizes: dict[str, Any], **options: Any) -> None:
+    xs, grad = on_device(n, **sizes)
+    assert assert_matches(xs, pattern, ("triton", "auto"), grad=grad, **options) == ["triton", "auto"]
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32], ids=str)
+@pytest.mark.parametrize("index", range(len(patterns(1))))
+def test_every_pattern(index: int, dtype: torch.dtype) -> None:
+    compare(1155, patterns(1155)[index], {"H": 4, "D": 64, "E": 64, "dtype": dtype})
+
+
+@pytest.mark.parametrize("index", range(len(patterns(1))))
+def test_fewer_queries_than_keys(index: int) -> None:
+    pattern = patterns(1155, exact=False)[index]
+    compare((300, 1155), pattern, {"B": 2, "H": 4, "G": 2, "D": 64, "E": 64, "dtype": torch.bfloat16})
+
+
+@pytest.mark.parametrize("pattern", SHAPES, ids=str)
+@pytest.mark.parametrize("width", [16, 128, 256])
+def test_widths(pattern: Pattern, width: int) -> None:
+    compare(1000, pattern, {"D": width, "E": width, "dtype": torch.bfloat16})
+
+
+@pytest.mark.parametrize("pattern", SHAPES, ids=str)
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+def test_segments_slopes_and_caps(pattern: Pattern, dtype: torch.dtype) -> None:
+    sizes = {"B": 2, "H": 4, "G": 2, "D": 64, "E": 64, "dtype": dtype}
+    ids = torch.arange(1100)
+    segments = torch.stack([ids // 137 - (ids >= 1000) * 100, ids // 300 * (1 << 40)]).cuda()
+    compare(1100, pattern, sizes, segments=segments)
+    compare(1100, pattern, sizes, bias=DistanceBias((1.0, 0.5, 0.25, 0.01)))
+    compare(1100, pattern, sizes, softcap=2.0, sinks=torch.tensor([0.3, -1.0, 2.0, 0.0], device="cuda"))
+
+
+@pytest.mark.parametrize("pattern", SHAPES, ids=str)
+def test_dropout_and_normalisers(pattern: Pattern) -> None:
+    """The same pairs are dropped as in the definition, and gradients flow through the normalisers."""
+    xs, _ = on_device(700, H=4, D=64, E=64)
+    found = {}
+    for impl, kind in (("triton", torch.float32), ("reference", torch.float64)):
+        leaves = [x.to(kind).requires_grad_() for x in xs]
+        generator = torch.Generator("cuda").manual_seed(4)
+        out, lse = attend(*leaves, pattern, impl=impl, dropout=0.3, return_lse=True, generator=generator)
+        total = out.square().sum() + lse[lse > -torch.inf].cos().sum()
+        found[impl] = [out.detach(), lse.detach(), *torch.autograd.grad(total, leaves)]
+    for got, true in zip(found["triton"], found["reference"], strict=True):
+        most = float(true[true.isfinite()].abs().max())
+        torch.testing.assert_close(got.double(), true, atol=1e-3 * most, rtol=1e-3)
+
+
+@pytest.mark.parametrize("D", [32, 64])
+@pytest.mark.parametrize(("B", "n"), [(64, 49), (16, 65), (8, 128), (4, 197)])
+def test_short_rows(B: int, n: int, D: int) -> None:
+    for pattern in (Causal(), Strided(back=20)):
+        compare(n, pattern, {"B": B, "H": 4, "D": D, "E": D, "dtype": torch.bfloat16})
