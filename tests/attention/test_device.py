@@ -6,8 +6,21 @@ import pytest
 import torch
 from torch import Tensor
 
-from regard.attention import DistanceBias, attend
-from regard.pattern import Causal, Dilated, Pattern, SparseStrided, Strided, Windowed
+from regard.attention import DistanceBias, attend, flash
+from regard.pattern import (
+    Blocks,
+    Causal,
+    Dilated,
+    Documents,
+    Full,
+    Global,
+    Local,
+    Pattern,
+    Prefix,
+    SparseStrided,
+    Strided,
+    Windowed,
+)  # fmt: skip
 from tests.attention.matching import COMPOSITE, assert_matches, inputs, patterns
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
@@ -83,3 +96,56 @@ def test_dropout_and_normalisers(pattern: Pattern) -> None:
 def test_short_rows(B: int, n: int, D: int) -> None:
     for pattern in (Causal(), Strided(back=20)):
         compare(n, pattern, {"B": B, "H": 4, "D": D, "E": D, "dtype": torch.bfloat16})
+
+
+@pytest.mark.skipif(not flash.installed(), reason="needs flash-attn-4")
+class TestFlash:
+    """FlashAttention-4, alone and behind our forward pass, wherever it does not refuse."""
+
+    LENGTHS = Documents((300, 1, 854))
+    BY_WINDOW = (Full(), Causal(), Strided(back=200), Strided(back=5000), Local(reach=77))
+    BY_DOCUMENTS = (LENGTHS, LENGTHS & Causal(), Windowed(size=300), Blocks(size=100))
+    BY_LISTS = (COMPOSITE, Prefix(length=200), Dilated(back=50, step=3), Global(first=4) | Local(reach=9))
+
+    @pytest.mark.parametrize("width", [64, 128, 80])
+    @pytest.mark.parametrize("pattern", [*BY_WINDOW, *BY_DOCUMENTS, *BY_LISTS], ids=str)
+    def test_values_and_gradients(self, pattern: Pattern, width: int) -> None:
+        for sizes in ({"B": 1, "H": 4}, {"B": 2, "H": 4, "G": 2}):
+            xs, grad = on_device(1155, **sizes, D=width, E=width, dtype=torch.bfloat16)
+            found = assert_matches(xs, pattern, ("flash", "mixed"), grad=grad)
+            assert found == ["flash", "mixed"]
+
+    @pytest.mark.parametrize("pattern", [Full(), Causal(), Strided(back=200), COMPOSITE], ids=str)
+    def test_fewer_queries_than_keys(self, pattern: Pattern) -> None:
+        xs, grad = on_device((300, 1155), B=2, H=4, G=2, D=64, E=64, dtype=torch.float16)
+        assert assert_matches(xs, pattern, ("flash", "mixed"), grad=grad) == ["flash", "mixed"]
+
+    @pytest.mark.parametrize("pattern", [Strided(back=200), LENGTHS & Causal(), COMPOSITE], ids=str)
+    def test_normalisers(self, pattern: Pattern) -> None:
+        """They are the definition's, and gradients flow through them."""
+        xs, _ = on_device(1155, H=4, D=64, E=64, dtype=torch.bfloat16)
+        found = {}
+        for impl, kind in (("flash", xs[0].dtype), ("mixed", xs[0].dtype), ("reference", torch.float64)):
+            leaves = [x.to(kind).requires_grad_() for x in xs]
+            out, lse = attend(*leaves, pattern, impl=impl, return_lse=True)
+            total = out.double().square().sum() + lse.double().cos().sum()
+            found[impl] = [out.detach(), lse.detach(), *torch.autograd.grad(total, leaves)]
+        for impl in ("flash", "mixed"):
+            for got, true in zip(found[impl], found["reference"], strict=True):
+                assert float((got.double() - true).norm() / true.norm()) < 1e-2, impl
+
+    def test_the_same_bits_where_they_are_asked_for(self) -> None:
+        """Under torch's switch the gradients of two runs are equal."""
+        xs, grad = on_device(1155, H=4, D=64, E=64, dtype=torch.bfloat16)
+        torch.use_deterministic_algorithms(True)
+        try:
+            for pattern in (Causal(), Strided(back=300), COMPOSITE):
+                runs = []
+                for _ in range(3):
+                    leaves = [x.detach().requires_grad_() for x in xs]
+                    runs.append(torch.autograd.grad(attend(*leaves, pattern, impl="flash"), leaves, grad))
+                assert all(
+                    torch.equal(a, b) for other in runs[1:] for a, b in zip(runs[0], other, strict=True)
+                )
+        finally:
+            torch.use_deterministic_algorithms(False)

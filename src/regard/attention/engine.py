@@ -21,7 +21,7 @@ from regard.pattern import Full, Pattern
 SMALL = 1 << 15  # pairs below which one masked call beats any plan on a CPU
 MIDDLE = 1 << 18  # and those below which kept masks of tiles beat a plan made anew
 NEAR = 256  # positions that residue classes must reach, for folding to be worth while
-KERNELS = ("triton", "short", "flash", "flex")  # which read their inputs as they are
+KERNELS = ("triton", "short", "flash", "mixed", "flex")  # which read their inputs as they are
 FEW = 16  # queries that a cache serves at a time
 
 
@@ -45,6 +45,7 @@ BACKENDS = {
     "triton": "our kernels over bands, windows, segments and tile lists; CUDA",
     "short": "our kernel for short sequences, straight from the fused projection of a layer; CUDA",
     "flash": "FlashAttention-4, where flash-attn-4 is installed; Hopper and Blackwell",
+    "mixed": "our kernels forward, FlashAttention-4 backward",
     "slots": "few queries over the slots of a cache, wherever their keys stand",
     "flex": "FlexAttention with block lists from our tiles; CUDA",
 }

@@ -48,7 +48,7 @@ ARITHMETIC = (
 )  # fmt: skip
 
 
-def refuses(form: Form) -> str | None:  # noqa: PLR0911 - a list of reasons
+def refuses(form: Form) -> str | None:
     """Why FlashAttention-4 cannot take the problem, or None."""
     if form.device.type != "cuda":
         return f"it runs on CUDA, the query is on {form.device}"
@@ -238,7 +238,7 @@ def _mask(pattern: Pattern, shift: int) -> Callable[..., Any]:
 
 @dataclass(frozen=True, eq=False)
 class Lists:
-    """For each row of tiles how many partial and how many full ones it has, and which, padded to one width."""
+    """How many partial and how many full tiles each row of tiles has, and which, padded to one width."""
 
     partial: tuple[Tensor, Tensor]  # int32 (1,1,rows), (1,1,rows,most)
     full: tuple[Tensor, Tensor]
@@ -249,9 +249,9 @@ class Lists:
     ) -> Lists:
         """From the (row, column) of each tile."""
         made = []
-        for row, column in (partial, full):
-            order = torch.argsort(row * (1 << 31) + column)
-            row, column = row[order], column[order]
+        for rows_of, columns_of in (partial, full):
+            order = torch.argsort(rows_of * (1 << 31) + columns_of)
+            row, column = rows_of[order], columns_of[order]
             counts = torch.bincount(row, minlength=rows)
             found = torch.zeros(rows, max(1, int(counts.max())), dtype=torch.int32)
             found[row, torch.arange(len(row)) - (counts.cumsum(0) - counts)[row]] = column.int()
