@@ -10,7 +10,7 @@ from typing import Any, Protocol, cast
 import torch
 from torch import Tensor
 
-from regard.attention import sdpa
+from regard.attention import flash, sdpa
 from regard.attention.bands import band_of, bands_of, first_key, looks_back
 from regard.attention.bias import DistanceBias
 from regard.attention.inputs import AUTOCAST, pattern_of, problem_of, with_heads
@@ -22,6 +22,8 @@ SMALL = 1 << 15  # pairs below which one masked call beats any plan on a CPU
 MIDDLE = 1 << 18  # and those below which kept masks of tiles beat a plan made anew
 NEAR = 256  # positions that residue classes must reach, for folding to be worth while
 KERNELS = ("triton", "short", "flash", "mixed", "flex")  # which read their inputs as they are
+# Keys × width of a row from which FlashAttention-4 is ahead forward, too (measured on an H200).
+HEAVY = 90_000
 FEW = 16  # queries that a cache serves at a time
 
 
@@ -301,6 +303,8 @@ def chosen(form: Form) -> Choice:  # noqa: PLR0911 - a list of cases
         return Choice("reference", "only the definition returns weights")
     if form.device.type == "cuda" and _runs("short", form):
         return Choice("short", "a head fits one tile, and the projection is read as it lies")
+    if form.device.type == "cuda" and (choice := _chosen_flash(form)) is not None:
+        return choice
     if form.plain and sdpa.fused(form) and not _goes_dense(form):
         full = form.pattern == Full()
         return Choice(
@@ -348,11 +352,33 @@ def _goes_dense(form: Form) -> bool:
     )
 
 
+def _chosen_flash(form: Form) -> Choice | None:
+    """FlashAttention-4 where it was measured ahead, for both passes or for the backward one."""
+    if flash.refuses(form) is not None:
+        return None
+    if flash.told(form.pattern, form.N, form.M) is None:  # lists of tiles cost it more than they cost us
+        return None
+    per_row = form.pattern.pairs(form.N, form.M) / form.N
+    if per_row * max(form.D, form.E) >= HEAVY:
+        return Choice(
+            "flash", f"rows of {per_row:,.0f} keys are arithmetic, at which FlashAttention-4 is best"
+        )
+    if _runs("mixed", form) and not _whole_windows(form):
+        return Choice(
+            "mixed", f"for rows of {per_row:,.0f} keys our kernel is ahead, backward FlashAttention-4"
+        )
+    return None
+
+
+def _whole_windows(form: Form) -> bool:
+    band = band_of(form.pattern)
+    return form.plain and _runs("folded", form) and band is not None and (band.window or 0) >= 64
+
+
 def _chosen_cuda(form: Form) -> Choice:
     if form.dtype == torch.float64:
         return Choice("reference", "float64 is for definitions")
-    band = band_of(form.pattern)
-    if form.plain and _runs("folded", form) and band is not None and (band.window or 0) >= 64:
+    if _whole_windows(form):
         return Choice("folded", "whole windows are small full problems that torch's kernels run best")
     refusal = backend("triton").refuses(form)
     if refusal is None:

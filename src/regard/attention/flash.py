@@ -54,7 +54,7 @@ def refuses(form: Form) -> str | None:
         return f"it runs on CUDA, the query is on {form.device}"
     if not installed():
         return "flash-attn-4 is not installed; pip install flash-attn-4"
-    if (major := torch.cuda.get_device_capability(form.device)[0]) not in (9, 10):
+    if (major := _capability(form.device)) not in (9, 10):
         return f"it is for Hopper and Blackwell, got compute capability {major}"
     return cannot(form)
 
@@ -71,7 +71,7 @@ def cannot(form: Form) -> str | None:  # noqa: PLR0911 - a list of reasons
         return "there is nothing to compute"
     if form.scale <= 0:
         return f"it takes a positive scale, got {form.scale}"
-    if _told(form.pattern, form.N, form.M) is None:
+    if told(form.pattern, form.N, form.M) is None:
         strange = [str(atom) for atom in form.pattern.atoms() if type(atom) not in ARITHMETIC]
         if strange:
             return f"its compiler cannot follow {strange[0]}"
@@ -79,6 +79,10 @@ def cannot(form: Form) -> str | None:  # noqa: PLR0911 - a list of reasons
         if rows * columns > MOST_ENTRIES:
             return f"its padded lists of tiles would hold {rows * columns:,} entries"
     return None
+
+
+def _capability(device: torch.device) -> int:
+    return torch.cuda.get_device_capability(device)[0]
 
 
 @cache
@@ -189,10 +193,10 @@ _WAYS: KeptByBytes[Way] = KeptByBytes(MOST_KEPT, lambda way: 1 if way.lists is N
 
 @torch.inference_mode(False)
 def _made(form: Form) -> Way:
-    told = _told(form.pattern, form.N, form.M)
-    if told is None:
+    words = told(form.pattern, form.N, form.M)
+    if words is None:
         return Way({}, lists=Tiles.of(form), mask=_mask(form.pattern, form.M - form.N))
-    window, lengths = told
+    window, lengths = words
     if lengths is None:
         return Way(window)
     ends = torch.tensor(lengths, dtype=torch.int32).repeat(form.B).cumsum(0, dtype=torch.int32)
@@ -201,7 +205,7 @@ def _made(form: Form) -> Way:
 
 
 @lru_cache(maxsize=1 << 12)
-def _told(pattern: Pattern, n: int, m: int) -> tuple[dict[str, Any], tuple[int, ...] | None] | None:
+def told(pattern: Pattern, n: int, m: int) -> tuple[dict[str, Any], tuple[int, ...] | None] | None:
     """The pattern in its words: a window, and the lengths of documents. None: it takes lists of tiles."""
     if isinstance(pattern, Local):
         return {"window_size_left": pattern.reach, "window_size_right": pattern.reach}, None

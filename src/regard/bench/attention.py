@@ -1,4 +1,4 @@
-"""`regard bench attention`: every kind of pattern beside SDPA, FlexAttention and folded windows."""
+"""`regard bench attention`: every kind of pattern beside the best kernels that know it."""
 
 from __future__ import annotations
 
@@ -16,25 +16,16 @@ from regard.attention.inputs import problem_of
 from regard.attention.triton import tile_lists
 from regard.attention.triton.plan import arrange
 from regard.bench import exact
+from regard.bench.attention_cases import COMPOSITE, HEADS, compared, gpu_cases, label_of, lengths
+from regard.bench.crew import in_turns
 from regard.bench.exact import Inputs, qkv
-from regard.bench.machine import H200_BYTES, H200_OPERATIONS
+from regard.bench.machine import available_cores, versions
+from regard.bench.peers import flex_attention
 from regard.bench.report import BenchReport
-from regard.bench.timing import Timed, both_ways, captured, clocked, milliseconds, seconds
-from regard.pattern import (
-    Blocks,
-    Causal,
-    Dilated,
-    Documents,
-    Full,
-    Global,
-    Neighbourhood,
-    Pattern,
-    SparseStrided,
-    Strided,
-    Windowed,
-)  # fmt: skip
+from regard.bench.timing import Timed, both_ways, captured, milliseconds, seconds
+from regard.pattern import Causal, Dilated, Documents, Full, Pattern, SparseStrided, Strided, Windowed
 
-COMPOSITE = Causal() & Strided(back=128) | Global(first=4) & Causal()
+PEERS = ("triton", "flash-attn-4", "nvidia-cutlass-dsl", "nvidia-cudnn-frontend")
 
 
 def run(device: str, quick: bool) -> BenchReport:
@@ -85,45 +76,24 @@ def _folded(inputs: Inputs, window: int) -> Tensor:
     return sdpa(q, k, v, is_causal=True).view(inputs[0].shape)
 
 
-def _floor(pattern: Pattern, n: int, heads: int, width: int) -> float:
-    """Milliseconds below which no forward pass of exact pairs can go."""
-    work = 4 * pattern.pairs(n) * width * heads / H200_OPERATIONS
-    return 1e3 * max(work, 4 * 2 * n * width * heads / H200_BYTES)
-
-
 def _cuda(report: BenchReport, quick: bool) -> None:
-    n, heads = (8192 if quick else 65536), 16
-    report.settings |= {"n": n, "B": 1, "H": heads, "dtype": "bfloat16"}
-    flex = _Flex()
-    side = 1 << n.bit_length() // 2
-    bands: list[Pattern] = [kind(size) for kind in (Strided, Windowed) for size in (256, 1024)]
-    others = [
-        COMPOSITE, SparseStrided(stride=128), Dilated(back=128, step=8), Blocks(size=256),
-        Neighbourhood(rows=side, cols=n // side, reach=7), Documents(lengths=_lengths(n)),
-    ]  # fmt: skip
-    for width, patterns in ((64, [*bands, *others]), (128, bands), (64, [Causal()])):
-        inputs = qkv(n, heads, width, "cuda", torch.bfloat16)
-        measure = partial(both_ways, inputs=inputs, device="cuda")
-        for pattern in patterns:
-            exact.check(pattern, inputs)
-            if pattern == Causal():
-                peers = {"SDPA, causal": measure(partial(sdpa, *inputs, is_causal=True))}
-            else:
-                peers = {"FlexAttention": flex.timed(pattern, inputs, measure)}
-            if isinstance(pattern, Windowed):
-                peers["SDPA, folded"] = measure(partial(_folded, inputs, pattern.size))
-            ours = measure(partial(attend, *inputs, pattern))
-            report.add(_label(pattern, width), ours, peers, _floor(pattern, n, heads, width))
+    n = 8192 if quick else 65536
+    report.settings |= {"n": n, "B": 1, "H": HEADS, "dtype": "bfloat16", **versions(*PEERS)}
+    cases = gpu_cases(n)
+    for case, (ours, beside) in zip(
+        cases, in_turns(compared, cases, max(1, available_cores() - 4)), strict=True
+    ):
+        report.add(case.label(n), ours, beside, case.floor())
     _short(report)
     _prepare(report, n)
-    _segments(report, n, heads, flex)
-    _series(report, heads)
+    _segments(report, n)
+    _series(report)
 
 
-def _series(report: BenchReport, heads: int) -> None:
+def _series(report: BenchReport) -> None:
     """Forward times against length, for the plot."""
     for length in (4096, 8192, 16384, 32768, 65536, 131072):
-        inputs = qkv(length, heads, 64, "cuda", torch.bfloat16)
+        inputs = qkv(length, HEADS, 64, "cuda", torch.bfloat16)
         calls: dict[str, Callable[[Inputs], Tensor]] = {
             "strided(256)": lambda x: attend(*x, Strided(back=256)),
             "windowed(256)": lambda x: attend(*x, Windowed(size=256)),
@@ -134,41 +104,6 @@ def _series(report: BenchReport, heads: int) -> None:
         for name, call in calls.items():
             with torch.no_grad():
                 report.point(name, length, milliseconds(partial(call, inputs), "cuda", 0.1))
-
-
-def _label(pattern: Pattern, width: int) -> str:
-    text = "documents(…)" if isinstance(pattern, Documents) else str(pattern)
-    text = "band(128) | global(4)" if pattern == COMPOSITE else text
-    return f"{text} D{width}"
-
-
-def _lengths(n: int) -> tuple[int, ...]:
-    """Documents of 128 to about 4,000 tokens that fill n."""
-    generator = torch.Generator().manual_seed(1)
-    out: list[int] = []
-    while sum(out) < n:
-        out.append(min(int(2 ** (7 + 5 * torch.rand((), generator=generator))), n - sum(out)))
-    return tuple(out)
-
-
-class _Flex:
-    """FlexAttention as its users run it: compiled, with its own block mask."""
-
-    def __init__(self) -> None:
-        from torch.nn.attention.flex_attention import create_block_mask, flex_attention
-
-        self.create = create_block_mask
-        self.attend: Callable[..., Tensor] = torch.compile(flex_attention, dynamic=False)
-
-    def timed(self, pattern: Pattern, inputs: Inputs, measure: Callable[..., Timed]) -> Timed:
-        from regard.attention.flex import mask_mod
-
-        torch._dynamo.reset()
-        n = inputs[0].shape[2]
-        seen = mask_mod(pattern, n, n, "cuda")
-        mask, spent = clocked(partial(self.create, seen, None, None, n, n, device="cuda"), "cuda")
-        out = measure(lambda: self.attend(*inputs, block_mask=mask))
-        return replace(out, note=f"block mask {1e3 * spent:.0f} ms")
 
 
 def _short(report: BenchReport) -> None:
@@ -194,24 +129,26 @@ def _prepare(report: BenchReport, n: int) -> None:
             for _ in range(5):
                 tile_lists.KEPT.clear()
                 times.append(1e3 * seconds(partial(arrange, problem), "cuda"))
-            report.add(f"prepare {_label(pattern, 64)[:-4]} n={length}", Timed(statistics.median(times)))
+            report.add(f"prepare {label_of(pattern, 64)[:-4]} n={length}", Timed(statistics.median(times)))
 
 
-def _segments(report: BenchReport, n: int, heads: int, flex: _Flex) -> None:
+def _segments(report: BenchReport, n: int) -> None:
     """Packed documents that change with every batch: bounds, or a block mask, made inside the clock."""
-    inputs = qkv(n, heads, 64, "cuda", torch.bfloat16)
+    inputs = qkv(n, HEADS, 64, "cuda", torch.bfloat16)
     # As a pattern the documents become the same segments in the same kernel, so that is what is checked.
-    exact.check(Documents(lengths=_lengths(n)) & Causal(), inputs)
-    lengths = torch.tensor(_lengths(n))
-    numbers = torch.repeat_interleave(torch.arange(len(lengths)), lengths).to("cuda")
+    exact.check(Documents(lengths=lengths(n)) & Causal(), inputs)
+    sizes = torch.tensor(lengths(n))
+    numbers = torch.repeat_interleave(torch.arange(len(sizes)), sizes).to("cuda")
     segments = numbers[None].int()
+
+    create, compiled = flex_attention()
 
     def peer() -> Tensor:
         def same(b: Tensor, h: Tensor, q: Tensor, k: Tensor) -> Tensor:
             return (numbers[q] == numbers[k]) & (k <= q)
 
-        mask = flex.create(same, None, None, n, n, device="cuda")
-        out: Tensor = flex.attend(*inputs, block_mask=mask)
+        mask = create(same, None, None, n, n, device="cuda")
+        out: Tensor = compiled(*inputs, block_mask=mask)
         return out
 
     measure = partial(both_ways, inputs=inputs, device="cuda")

@@ -42,9 +42,9 @@ def refuse(what: str, found: dict[str, float]) -> None:
             )
 
 
-def qkv(n: int, heads: int, width: int, device: str, dtype: torch.dtype) -> Inputs:
+def qkv(n: int, heads: int, width: int, device: str, dtype: torch.dtype, batch: int = 1) -> Inputs:
     """Query, key and value to time, drawn at random."""
-    shape = (1, heads, n, width)
+    shape = (batch, heads, n, width)
     q, k, v = (torch.randn(shape, device=device, dtype=dtype, requires_grad=True) for _ in range(3))
     return q, k, v
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import platform
 import re
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import torch
@@ -47,7 +49,7 @@ def this_machine() -> Machine:
     """The machine that runs this process."""
     return Machine(
         processor=_processor(),
-        cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
+        cores=available_cores(),
         threads=torch.get_num_threads(),
         accelerator=torch.cuda.get_device_name() if torch.cuda.is_available() else None,
         system=f"{platform.system()} {platform.release()}",
@@ -56,6 +58,24 @@ def this_machine() -> Machine:
         regard=regard.__version__,
         date=datetime.now(UTC).strftime("%Y-%m-%d"),
     )
+
+
+def available_cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def versions(*packages: str) -> dict[str, str]:
+    """The version of each package that is here.
+
+    >>> list(versions("torch", "no-such-package"))
+    ['torch']
+    """
+    out = {}
+    for name in packages:
+        with suppress(PackageNotFoundError):
+            out[name] = version(name)
+    return out
 
 
 def _processor() -> str:
