@@ -1,7 +1,7 @@
 """`choose` says in one sentence what "auto" runs, and "auto" runs it."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import FrozenInstanceError
 from importlib import import_module
 from typing import Any
@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from regard.attention import BACKENDS, Choice, DistanceBias, attend, choose, engine
+from regard.attention import BACKENDS, Choice, DistanceBias, attend, choose, engine, flash
 from regard.attention.engine import MODULES
 from regard.pattern import (
     Blocks,
@@ -161,6 +161,50 @@ def test_what_a_gpu_would_run(pattern: Pattern, options: dict[str, Any], impl: s
         choice = choose(x, x, pattern, **options)
     assert choice.impl == impl
     assert_sentence(choice, "widths up to 256, got D=512" if D == 512 else "")
+
+
+FLASH: list[tuple[Pattern, int, int, int, str]] = [  # pattern, n, width, batch, what runs
+    (Causal(), 16_384, 64, 1, "flash"),
+    (Causal(), 256, 64, 1, "sdpa"),  # over before it would have started
+    (Strided(back=256), 65_536, 64, 1, "mixed"),
+    (Strided(back=4096), 65_536, 64, 1, "flash"),
+    (Strided(back=256), 65_536, 128, 1, "flash"),
+    (Strided(back=128), 65_536, 128, 2, "mixed"),
+    (Strided(back=128), 1024, 64, 4, "triton"),
+    (Windowed(size=256), 65_536, 64, 1, "folded"),
+    (Documents((40_000, 25_536)), 65_536, 64, 1, "flash"),
+    (Documents((40_000, 25_536)) & Causal(), 65_536, 64, 1, "flash"),
+    (COMPOSITE, 65_536, 64, 1, "triton"),
+]
+
+
+@pytest.fixture
+def with_flash(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """As on a Hopper GPU where flash-attn-4 is installed."""
+    monkeypatch.setattr(flash, "installed", lambda: True)
+    monkeypatch.setattr(flash, "_capability", lambda device: 9)
+    engine.chosen.cache_clear()
+    yield
+    engine.chosen.cache_clear()
+
+
+@pytest.mark.usefixtures("with_flash")
+@pytest.mark.parametrize(("pattern", "n", "width", "batch", "impl"), FLASH, ids=str)
+def test_where_flash_attention_is_installed(
+    pattern: Pattern, n: int, width: int, batch: int, impl: str
+) -> None:
+    with FakeTensorMode():
+        x = torch.empty(batch, 16, n, width, dtype=torch.bfloat16, device="cuda")
+        choice = choose(x, x, pattern)
+    assert choice.impl == impl
+    assert_sentence(choice, "")
+
+
+def test_long_documents_are_apart_where_it_is_not() -> None:
+    with FakeTensorMode():
+        x = torch.empty(1, 16, 65_536, 64, dtype=torch.bfloat16, device="cuda")
+        assert choose(x, x, Documents((40_000, 25_536)) & Causal()).impl == "folded"
+        assert choose(x, x, Documents((1024,) * 64)).impl == "triton"
 
 
 def test_a_device_without_kernels_of_ours() -> None:

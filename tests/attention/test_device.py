@@ -98,6 +98,17 @@ def test_short_rows(B: int, n: int, D: int) -> None:
         compare(n, pattern, {"B": B, "H": 4, "D": D, "E": D, "dtype": torch.bfloat16})
 
 
+@pytest.mark.parametrize("width", [64, 128])
+@pytest.mark.parametrize(
+    "pattern", [Windowed(size=256), Windowed(size=512), Blocks(size=100), Documents((300, 1, 854))], ids=str
+)
+def test_whole_problems(pattern: Pattern, width: int) -> None:
+    """Folded windows and documents apart, whose gradients another kernel than torch's makes."""
+    for sizes in ({"B": 1, "H": 4}, {"B": 2, "H": 4, "G": 2}):
+        xs, grad = on_device(1155, **sizes, D=width, E=width, dtype=torch.bfloat16)
+        assert assert_matches(xs, pattern, ("folded",), grad=grad) == ["folded"]
+
+
 @pytest.mark.skipif(not flash.installed(), reason="needs flash-attn-4")
 class TestFlash:
     """FlashAttention-4, alone and behind our forward pass, wherever it does not refuse."""

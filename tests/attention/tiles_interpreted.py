@@ -9,9 +9,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from regard.attention import DistanceBias, attend
-from regard.attention.problem import Form, Segments
-from regard.attention.triton import plan, tile_lists
+from regard.attention import DistanceBias, attend, sdpa
+from regard.attention.joined import joined
+from regard.attention.problem import Form, Problem, Segments
+from regard.attention.triton import plain, plan, tile_lists
 from regard.attention.triton.tiles import segment_bounds
 from regard.pattern import (
     Axial,
@@ -316,3 +317,22 @@ def test_the_compilers_operation_runs_the_kernels() -> None:
     fast = torch.compile(run, fullgraph=True, backend="aot_eager")
     for got, want in zip(*(torch.autograd.grad(f(*leaves), leaves) for f in (fast, run)), strict=True):
         torch.testing.assert_close(got, want)
+
+
+@pytest.mark.parametrize("pattern", [Full(), Causal()], ids=str)
+@pytest.mark.parametrize(("ahead", "back"), [("torch", "ours"), ("ours", "ours")])
+def test_joined_kernels(pattern: Pattern, ahead: str, back: str) -> None:
+    """One kernel's forward pass and another's backward pass meet the definition, and so do normalisers."""
+    xs = [x.requires_grad_() for x in inputs(70, B=2)]
+    problem = Problem(*xs, pattern, 0.25, lse=True)
+    by_torch = sdpa.kept(Problem(*xs, pattern, 0.25).form)
+    assert by_torch is not None
+    found = joined(problem, by_torch if ahead == "torch" else plain.forward, plain.backward, "a join")
+    exact = attend(*(x.double() for x in xs), pattern, scale=0.25, return_lse=True, impl="reference")
+    results = []
+    for out, lse in ((found.out, found.lse), exact):
+        assert lse is not None
+        total = out.double().square().sum() + lse.double().cos().sum()
+        results.append([out, lse, *torch.autograd.grad(total, xs)])
+    for got, want in zip(*results, strict=True):
+        torch.testing.assert_close(got.double(), want.double(), atol=2e-5, rtol=2e-5)

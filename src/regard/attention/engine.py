@@ -22,8 +22,11 @@ SMALL = 1 << 15  # pairs below which one masked call beats any plan on a CPU
 MIDDLE = 1 << 18  # and those below which kept masks of tiles beat a plan made anew
 NEAR = 256  # positions that residue classes must reach, for folding to be worth while
 KERNELS = ("triton", "short", "flash", "mixed", "flex")  # which read their inputs as they are
-# Keys × width of a row from which FlashAttention-4 is ahead forward, too (measured on an H200).
-HEAVY = 90_000
+# Measured on an H200: multiplications of scores below which starting FlashAttention-4's kernels takes longer
+# than running them, and keys of a row up to which our forward pass is ahead, for widths to 64 and wider ones.
+STARTED = 12_000_000_000
+FEW_KEYS = (1400, 200)
+LONG = 4096  # an average document from which each is worth its own kernels
 FEW = 16  # queries that a cache serves at a time
 
 
@@ -330,6 +333,8 @@ def chosen(form: Form) -> Choice:  # noqa: PLR0911 - a list of cases
 def _worth_folding(form: Form) -> bool:
     band = band_of(form.pattern)
     assert band is not None
+    if band.documents is not None:
+        return False
     return band.step == 1 or (form.N * form.M > SMALL and (band.back or 0) * band.step > NEAR)
 
 
@@ -354,32 +359,39 @@ def _goes_dense(form: Form) -> bool:
 
 def _chosen_flash(form: Form) -> Choice | None:
     """FlashAttention-4 where it was measured ahead, for both passes or for the backward one."""
-    if flash.refuses(form) is not None:
+    if flash.refuses(form) is not None or (form.plain and _folds(form)):
         return None
-    if flash.told(form.pattern, form.N, form.M) is None:  # lists of tiles cost it more than they cost us
-        return None
-    per_row = form.pattern.pairs(form.N, form.M) / form.N
-    if per_row * max(form.D, form.E) >= HEAVY:
-        return Choice(
-            "flash", f"rows of {per_row:,.0f} keys are arithmetic, at which FlashAttention-4 is best"
-        )
-    if _runs("mixed", form) and not _whole_windows(form):
-        return Choice(
-            "mixed", f"for rows of {per_row:,.0f} keys our kernel is ahead, backward FlashAttention-4"
-        )
+    keys = flash.keys_of_a_row(form.pattern, form.N, form.M)
+    if keys is None:
+        return None  # lists of tiles cost it more than they cost us
+    width = max(form.D, form.E)
+    if form.B * form.H * form.N * keys * width < STARTED:
+        return None  # starting its kernels would take longer than they run
+    band = band_of(form.pattern)
+    whole = band is not None and band.back is None
+    if whole or keys > FEW_KEYS[width > 64]:
+        return Choice("flash", f"of rows of {keys:,.0f} keys FlashAttention-4 is the best kernel")
+    if _runs("mixed", form):
+        return Choice("mixed", f"rows of {keys:,.0f} keys by our kernel, backward by FlashAttention-4")
     return None
 
 
-def _whole_windows(form: Form) -> bool:
+def _folds(form: Form) -> bool:
+    """Whether the pattern falls into whole problems that torch's kernels run best, on a GPU."""
+    if not _runs("folded", form):
+        return False
     band = band_of(form.pattern)
-    return form.plain and _runs("folded", form) and band is not None and (band.window or 0) >= 64
+    assert band is not None
+    if band.documents is not None:
+        return not flash.installed() and LONG * len(band.documents.lengths) <= form.N
+    return (band.window or 0) >= 64
 
 
 def _chosen_cuda(form: Form) -> Choice:
     if form.dtype == torch.float64:
         return Choice("reference", "float64 is for definitions")
-    if _whole_windows(form):
-        return Choice("folded", "whole windows are small full problems that torch's kernels run best")
+    if form.plain and _folds(form):
+        return Choice("folded", "windows and long documents are whole problems that torch's kernels run best")
     refusal = backend("triton").refuses(form)
     if refusal is None:
         if bands_of(form.pattern) is not None:

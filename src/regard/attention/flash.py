@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import FunctionCtx
 
 from regard.attention.bands import band_of
+from regard.attention.joined import dense, joined, wants_gradients
 from regard.attention.memory import KeptByBytes
-from regard.attention.once import once
 from regard.attention.problem import Attended, Form, Problem
 from regard.pattern import (
     Axial,
@@ -93,20 +92,25 @@ def installed() -> bool:
 
 def attend(problem: Problem) -> Attended:
     """The output of its kernels."""
-    q, k, v = (x if x.stride(3) == 1 else x.contiguous() for x in (problem.query, problem.key, problem.value))
-    if torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad):
-        out, lse = _Flash.apply(q, k, v, problem.form)
-    else:
-        out, lse = forward(q, k, v, problem.form, keep=problem.lse)
-    return Attended(out, lse if problem.lse else None)
+    problem = dense(problem)
+    if wants_gradients(problem):
+        return joined(problem, forward, backward, "flash")
+    out, lse = _run(problem.query, problem.key, problem.value, problem.form, problem.lse)
+    return Attended(out, lse)
 
 
-def forward(q: Tensor, k: Tensor, v: Tensor, form: Form, keep: bool = True) -> tuple[Tensor, Tensor | None]:
-    """The output (B,H,N,E) and, to `keep` for the backward pass, the normalisers (B,H,N)."""
+def forward(q: Tensor, k: Tensor, v: Tensor, form: Form) -> tuple[Tensor, Tensor]:
+    """The output (B,H,N,E) and the normalisers (B,H,N)."""
+    out, lse = _run(q, k, v, form, True)
+    assert lse is not None
+    return out, lse
+
+
+def _run(q: Tensor, k: Tensor, v: Tensor, form: Form, keep: bool) -> tuple[Tensor, Tensor | None]:
     way = way_of(form)
     q, k, v = (way.rows(x) for x in (q, k, v))
     out, lse = _interface()._flash_attn_fwd(q, k, v, **way.forward(form), return_lse=keep)[:2]
-    return way.heads(out, form), None if lse is None else way.of_rows(lse, form)
+    return way.heads(out, form), way.of_rows(lse, form) if keep else None
 
 
 def backward(
@@ -135,11 +139,11 @@ def _interface() -> Any:
 class Way:
     """How a form is told to FlashAttention-4: a window, documents in one packed row, or lists of tiles."""
 
-    window: dict[str, Any]
+    window: dict[str, int]
     starts: Tensor | None = None  # of the documents, and the end of the last
     longest: int = 0
     lists: Tiles | None = None
-    mask: Callable[..., Any] | None = None
+    mask: Callable[..., object] | None = None
 
     def rows(self, x: Tensor) -> Tensor:
         """B H N D -> B N H D, or B·N H D."""
@@ -158,22 +162,23 @@ class Way:
         """B H N or H B·N -> B H N."""
         return x if self.starts is None else x.unflatten(1, (form.B, -1)).transpose(0, 1)
 
-    def forward(self, form: Form) -> dict[str, Any]:
+    def forward(self, form: Form) -> dict[str, object]:
         """The keywords of the forward pass."""
         given = self._both(form)
         if self.lists is not None:
             given["block_sparse_tensors"] = self.lists.given(self.lists.by_query)
         return given
 
-    def backward(self, form: Form) -> dict[str, Any]:
+    def backward(self, form: Form) -> dict[str, object]:
         """The keywords of the backward pass."""
-        given = self._both(form) | {"deterministic": torch.are_deterministic_algorithms_enabled()}
+        same = torch.are_deterministic_algorithms_enabled()
+        given = self._both(form) | {"deterministic": same}
         if self.lists is not None:
-            given["block_sparse_tensors"] = self.lists.given(self.lists.by_key, given["deterministic"])
+            given["block_sparse_tensors"] = self.lists.given(self.lists.by_key, same)
         return given
 
-    def _both(self, form: Form) -> dict[str, Any]:
-        given = {"softmax_scale": form.scale, **self.window}
+    def _both(self, form: Form) -> dict[str, object]:
+        given: dict[str, object] = {"softmax_scale": form.scale, **self.window}
         if self.starts is not None:
             given |= {"cu_seqlens_q": self.starts, "cu_seqlens_k": self.starts}
             given |= {"max_seqlen_q": self.longest, "max_seqlen_k": self.longest}
@@ -205,14 +210,14 @@ def _made(form: Form) -> Way:
 
 
 @lru_cache(maxsize=1 << 12)
-def told(pattern: Pattern, n: int, m: int) -> tuple[dict[str, Any], tuple[int, ...] | None] | None:
+def told(pattern: Pattern, n: int, m: int) -> tuple[dict[str, int], tuple[int, ...] | None] | None:
     """The pattern in its words: a window, and the lengths of documents. None: it takes lists of tiles."""
     if isinstance(pattern, Local):
         return {"window_size_left": pattern.reach, "window_size_right": pattern.reach}, None
     band = band_of(pattern)
     if band is None or band.step > 1 or (band.back is not None and not band.causal):
         return None
-    window: dict[str, Any] = {"causal": band.causal}
+    window: dict[str, int] = {"causal": band.causal}
     if band.back is not None and band.back < m - 1:
         window = {"window_size_left": band.back, "window_size_right": 0}
     if band.window is None and band.documents is None:
@@ -226,11 +231,26 @@ def told(pattern: Pattern, n: int, m: int) -> tuple[dict[str, Any], tuple[int, .
     return window, (size,) * (m // size) + ((m % size,) if m % size else ())
 
 
-def _mask(pattern: Pattern, shift: int) -> Callable[..., Any]:
+def keys_of_a_row(pattern: Pattern, n: int, m: int) -> float | None:
+    """About how many keys a query sees on average, of a pattern that it is told of in words; else None."""
+    words = told(pattern, n, m)
+    if words is None:
+        return None
+    window, lengths = words
+    causal = ("causal" in window and window["causal"]) or window.get("window_size_right") == 0
+    seen = m - (n - 1) / 2 if causal else m
+    if lengths is not None:
+        seen = sum(length * length for length in lengths) / sum(lengths) / (2 if causal else 1)
+    if (left := window.get("window_size_left")) is not None:
+        seen = min(seen, left + 1 + window["window_size_right"])
+    return seen
+
+
+def _mask(pattern: Pattern, shift: int) -> Callable[..., object]:
     """The pattern as a function of one query and one key, which its compiler follows into the kernel."""
 
-    def allowed(batch: Any, head: Any, q: Any, k: Any, sizes: Any, beside: Any) -> Any:
-        def value_of(atom: Atom) -> Any:
+    def allowed(batch: object, head: object, q: Tensor, k: Tensor, sizes: object, beside: object) -> object:
+        def value_of(atom: Atom) -> Tensor:
             return atom.allows(q[0] + shift, k[0])
 
         return (pattern.fold(value_of),)  # vectors of one, as q and k are
@@ -241,7 +261,7 @@ def _mask(pattern: Pattern, shift: int) -> Callable[..., Any]:
 
 
 @dataclass(frozen=True, eq=False)
-class Lists:
+class PaddedLists:
     """How many partial and how many full tiles each row of tiles has, and which, padded to one width."""
 
     partial: tuple[Tensor, Tensor]  # int32 (1,1,rows), (1,1,rows,most)
@@ -250,7 +270,7 @@ class Lists:
     @classmethod
     def of(
         cls, full: tuple[Tensor, Tensor], partial: tuple[Tensor, Tensor], rows: int, device: torch.device
-    ) -> Lists:
+    ) -> PaddedLists:
         """From the (row, column) of each tile."""
         made = []
         for rows_of, columns_of in (partial, full):
@@ -272,8 +292,8 @@ class Lists:
 class Tiles:
     """The key tiles of each query tile, and the query tiles of each key tile."""
 
-    by_query: Lists
-    by_key: Lists
+    by_query: PaddedLists
+    by_key: PaddedLists
 
     @classmethod
     def of(cls, form: Form) -> Tiles:
@@ -281,15 +301,15 @@ class Tiles:
         tiles = form.pattern.tiles(form.N, form.M, SIZE)
         full, partial = tiles.full_at, tiles.partial_at
         rows, columns = tiles.shape
-        by_query = Lists.of(full, partial, rows, form.device)
-        return cls(by_query, Lists.of(full[::-1], partial[::-1], columns, form.device))
+        by_query = PaddedLists.of(full, partial, rows, form.device)
+        return cls(by_query, PaddedLists.of(full[::-1], partial[::-1], columns, form.device))
 
     @property
     def nbytes(self) -> int:
         """The bytes of all of it."""
         return self.by_query.nbytes + self.by_key.nbytes
 
-    def given(self, lists: Lists, ordered: bool = False) -> Any:
+    def given(self, lists: PaddedLists, ordered: bool = False) -> object:
         """The lists as it takes them, `ordered` so that gradients are added up in one order."""
         sparsity = import_module("flash_attn.cute.block_sparsity")
         order = dict.fromkeys(("dq_write_order", "dq_write_order_full"))
@@ -297,28 +317,3 @@ class Tiles:
             every = (*self.by_query.partial, *self.by_query.full, *self.by_key.partial, *self.by_key.full)
             order = dict(zip(order, sparsity.compute_dq_write_order(*every), strict=True))
         return sparsity.BlockSparseTensorsTorch(*lists.partial, *lists.full, block_size=(SIZE, SIZE), **order)
-
-
-class _Saved(FunctionCtx):
-    saved_tensors: tuple[Tensor, ...]
-    form: Form
-
-
-class _Flash(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: _Saved, q: Tensor, k: Tensor, v: Tensor, form: Form) -> tuple[Tensor, Tensor]:
-        out, lse = forward(q, k, v, form)
-        assert lse is not None
-        ctx.save_for_backward(q, k, v, out, lse)
-        ctx.form = form
-        ctx.set_materialize_grads(False)
-        return out, lse
-
-    @staticmethod
-    def backward(ctx: _Saved, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
-        q, k, v, out, lse = ctx.saved_tensors
-        grad = torch.zeros_like(out) if grads[0] is None else grads[0]
-        found: tuple[Tensor | None, ...] = backward(grad, grads[1], q, k, v, out, lse, ctx.form)
-        if torch.is_grad_enabled():
-            found = once(found, "impl='flash'", (q, k, v, grad))
-        return *found, None

@@ -6,7 +6,7 @@ import multiprocessing
 from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection
 from threading import Lock
-from typing import Any, TypeVar
+from typing import TypeVar, cast
 
 Item = TypeVar("Item")
 Found = TypeVar("Found")
@@ -31,10 +31,10 @@ def in_turns(prepare: Prepare[Item, Found], items: Sequence[Item], workers: int)
     for index in range(len(items)):
         pipe = pipes[index % len(pipes)]
         pipe.send(index // len(pipes))
-        yield _answer(pipe)
+        yield cast(Found, _answer(pipe))
 
 
-def _work(prepare: Prepare[Any, Any], items: Sequence[Any], alone: Lock, pipe: Connection) -> None:
+def _work(prepare: Prepare[Item, Found], items: Sequence[Item], alone: Lock, pipe: Connection) -> None:
     try:
         ready = [prepare(item, alone) for item in items]
         pipe.send((True, None))
@@ -46,7 +46,7 @@ def _work(prepare: Prepare[Any, Any], items: Sequence[Any], alone: Lock, pipe: C
         pipe.send((False, f"{type(error).__name__}: {error}"))
 
 
-def _answer(pipe: Connection) -> Any:
+def _answer(pipe: Connection) -> object:
     try:
         right, found = pipe.recv()
     except EOFError:

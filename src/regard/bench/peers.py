@@ -43,6 +43,7 @@ class Ready:
 
 
 Peer = Callable[[], Ready]
+Foreign = Any  # what a library without types makes
 
 
 def peers(pattern: Pattern, inputs: Inputs, alone: Lock) -> Iterator[tuple[str, Peer]]:
@@ -76,7 +77,7 @@ def _folded(size: int, causal: bool, inputs: Inputs) -> Ready:
 
 
 @cache
-def flex_attention() -> tuple[Any, Any]:
+def flex_attention() -> tuple[Foreign, Foreign]:
     """FlexAttention as its users run it: what makes a block mask, and the compiled call."""
     flex = import_module("torch.nn.attention.flex_attention")
     return flex.create_block_mask, torch.compile(flex.flex_attention, dynamic=False)
@@ -102,11 +103,11 @@ def _flex(pattern: Pattern, inputs: Inputs, backend: str, alone: Lock) -> Ready:
     return Ready(call, inputs)
 
 
-def _flash(window: dict[str, Any], lengths: tuple[int, ...] | None, inputs: Inputs) -> Ready:
+def _flash(window: dict[str, int], lengths: tuple[int, ...] | None, inputs: Inputs) -> Ready:
     """FlashAttention-4 by its own functions: a window, documents packed, equal documents as a batch."""
     cute = import_module("flash_attn.cute.interface")
     B, _, n, _ = inputs[0].shape
-    given: dict[str, Any] = {"causal": window.get("causal", False)}
+    given: dict[str, object] = {"causal": window.get("causal", False)}
     if "window_size_left" in window:
         given["window_size"] = (window["window_size_left"], window["window_size_right"])
     if lengths is None or len(set(lengths)) == 1:
@@ -147,14 +148,14 @@ class _CudnnBand:
         self.ahead = self._forward(inputs)
         self.back = self._backward(inputs)
 
-    def _graph(self) -> Any:
+    def _graph(self) -> Foreign:
         kinds = self.cudnn.data_type
         return self.cudnn.pygraph(
             io_data_type=kinds.BFLOAT16, intermediate_data_type=kinds.FLOAT, compute_data_type=kinds.FLOAT,
             handle=self.handle,
         )  # fmt: skip
 
-    def _built(self, graph: Any) -> Callable[[dict[Any, Tensor]], None]:
+    def _built(self, graph: Foreign) -> Callable[[dict[Foreign, Tensor]], None]:
         graph.validate()
         graph.build_operation_graph()
         graph.create_execution_plans([self.cudnn.heur_mode.A, self.cudnn.heur_mode.FALLBACK])
@@ -163,7 +164,7 @@ class _CudnnBand:
         space = torch.empty(max(1, graph.get_workspace_size()), device="cuda", dtype=torch.uint8)
         return lambda given: graph.execute(given, space, handle=self.handle)
 
-    def _forward(self, inputs: Inputs) -> tuple[Any, list[Any]]:
+    def _forward(self, inputs: Inputs) -> tuple[Foreign, list[Foreign]]:
         graph = self._graph()
         q, k, v = (graph.tensor_like(x.detach()) for x in inputs)
         out, stats = graph.sdpa(q=q, k=k, v=v, generate_stats=True, **self.options)
@@ -172,7 +173,7 @@ class _CudnnBand:
         stats.set_output(True).set_data_type(self.cudnn.data_type.FLOAT)
         return self._built(graph), [q, k, v, out, stats]
 
-    def _backward(self, inputs: Inputs) -> tuple[Any, list[Any]]:
+    def _backward(self, inputs: Inputs) -> tuple[Foreign, list[Foreign]]:
         graph = self._graph()
         q, k, v = (graph.tensor_like(x.detach()) for x in inputs)
         out, grad = (graph.tensor_like(inputs[0].detach()) for _ in range(2))
@@ -185,7 +186,7 @@ class _CudnnBand:
 
 class _CudnnCall(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, run: _CudnnBand, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    def forward(ctx: Foreign, run: _CudnnBand, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         out = torch.empty_like(q)
         execute, names = run.ahead
         execute(dict(zip(names, (q.detach(), k.detach(), v.detach(), out, run.lse), strict=True)))
@@ -194,7 +195,7 @@ class _CudnnCall(torch.autograd.Function):
         return out
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Foreign, grad: Tensor) -> tuple[Tensor | None, ...]:
         q, k, v, out = ctx.saved_tensors
         found = [torch.empty_like(x) for x in (q, k, v)]
         execute, names = ctx.run.back

@@ -1,23 +1,27 @@
-"""Windows, blocks and residue classes folded into the batch: many short problems in place of a long one."""
+"""Windows, blocks and residue classes folded into the batch, documents apart: short problems."""
 
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
+from regard.attention import flash, sdpa
 from regard.attention.bands import band_of
 from regard.attention.cpu import chunked
+from regard.attention.joined import Back, dense, joined, wants_gradients
 from regard.attention.problem import Attended, Form, Problem
-from regard.attention.sdpa import attend as attend_short
+from regard.attention.triton import plain, tiles
 from regard.pattern import Causal, Full, Strided
 
 
-def refuses(form: Form) -> str | None:
+def refuses(form: Form) -> str | None:  # noqa: PLR0911 - a list of reasons
     """Why the problem cannot be folded, or None."""
     band = band_of(form.pattern)
-    if band is None or band.documents is not None or (band.window is None and band.step == 1):
+    if band is None or (band.window is None and band.step == 1 and band.documents is None):
         return f"{form.pattern} has no windows or residue classes to fold"
     if band.window is not None and band.back is not None:
         return f"{form.pattern} is a band inside windows"
+    if band.documents is not None and (band.window, band.back, band.step, band.gap) != (None, None, 1, 0):
+        return f"{form.pattern} is more than documents"
     if form.N != form.M:
         return f"the queries start inside a window, N={form.N}, M={form.M}"
     if (beyond := form.asks_beyond()) is not None:
@@ -30,9 +34,11 @@ def refuses(form: Form) -> str | None:
 def attend(problem: Problem) -> Attended:
     """The output, from one call on the folded batch and one on what is left over."""
     if problem.form.empty:
-        return attend_short(problem)
+        return sdpa.attend(problem)
     band = band_of(problem.pattern)
     assert band is not None
+    if band.documents is not None:
+        return Attended(_documents(problem, band.documents.lengths, band.causal))
     if band.window is not None:
         return Attended(_windows(problem, band.window, band.causal))
     # Where each position is a class of its own, one step of more than all of them is enough.
@@ -54,13 +60,40 @@ def _windows(problem: Problem, window: int, causal: bool) -> Tensor:
             )
             for x in (problem.query, problem.key, problem.value)
         )
-        out = attend_short(Problem(q, k, v, pattern, problem.scale)).out
+        out = _short(Problem(q, k, v, pattern, problem.scale))
         return out.reshape(B, H, hi - lo, -1)
 
     if whole == N:
         return part(0, N, window)
     rest = part(whole, N, N - whole)
     return rest if whole == 0 else torch.cat([part(0, whole, window), rest], 2)
+
+
+def _documents(problem: Problem, lengths: tuple[int, ...], causal: bool) -> Tensor:
+    pattern = Causal() if causal else Full()
+    q, k, v = (x.split(lengths, 2) for x in (problem.query, problem.key, problem.value))
+    alone = (Problem(*part, pattern, problem.scale) for part in zip(q, k, v, strict=True))
+    return torch.cat([_short(one) for one in alone], 2)
+
+
+def _short(problem: Problem) -> Tensor:
+    """All pairs or the triangle, by torch's kernels; on a GPU with the best backward pass there is."""
+    form = problem.form
+    if form.device.type == "cuda" and wants_gradients(problem):
+        ahead, back = sdpa.kept(form), _back(form)
+        if ahead is not None and back is not None:
+            return joined(dense(problem), ahead, back, "folded").out
+    return sdpa.attend(problem).out
+
+
+def _back(form: Form) -> Back | None:
+    """Whose backward pass was measured ahead of torch's (an H200), or None."""
+    size, ours = form.N * max(form.D, form.E), tiles.refuses(form) is None
+    if ours and size <= 1 << 14:
+        return plain.backward
+    if flash.refuses(form) is None:
+        return flash.backward
+    return plain.backward if ours and size <= 1 << 15 else None
 
 
 def _residues(problem: Problem, step: int, back: int) -> Tensor:
