@@ -195,7 +195,7 @@ def test_where_flash_attention_is_installed(
 ) -> None:
     with FakeTensorMode():
         x = torch.empty(batch, 16, n, width, dtype=torch.bfloat16, device="cuda")
-        choice = choose(x, x, pattern)
+    choice = choose(x, x, pattern)
     assert choice.impl == impl
     assert_sentence(choice, "")
 
@@ -203,8 +203,8 @@ def test_where_flash_attention_is_installed(
 def test_long_documents_are_apart_where_it_is_not() -> None:
     with FakeTensorMode():
         x = torch.empty(1, 16, 65_536, 64, dtype=torch.bfloat16, device="cuda")
-        assert choose(x, x, Documents((40_000, 25_536)) & Causal()).impl == "folded"
-        assert choose(x, x, Documents((1024,) * 64)).impl == "triton"
+    assert choose(x, x, Documents((40_000, 25_536)) & Causal()).impl == "folded"
+    assert choose(x, x, Documents((1024,) * 64)).impl == "triton"
 
 
 def test_a_device_without_kernels_of_ours() -> None:
