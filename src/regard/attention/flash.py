@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -132,6 +133,8 @@ def backward(
 
 @cache
 def _interface() -> Any:
+    # Its compiler says so of every kernel without further tensors, over several lines, to no consequence.
+    warnings.filterwarnings("ignore", "Argument aux_data", UserWarning)
     return import_module("flash_attn.cute.interface")
 
 
