@@ -11,8 +11,24 @@ PAGE = (DOCS / "comparison.md").read_text(encoding="utf-8")
 GPU, CPU = "nvidia-h200", "cpu-2core-amd-epyc"
 # (who, what) of a line of the page -> the file, the case and the peer there.
 SOURCES = {
-    ("FlexAttention", "strided(256)"): (f"attention-{GPU}", "strided(256) D64", "FlexAttention"),
-    ("FlexAttention", "windowed(1024)"): (f"attention-{GPU}", "windowed(1024) D64", "FlexAttention"),
+    ("FlexAttention, Triton", "strided(256)"): (
+        f"attention-{GPU}",
+        "strided(256) D64",
+        "FlexAttention, Triton",
+    ),
+    ("FlexAttention, Triton", "windowed(1024)"): (
+        f"attention-{GPU}",
+        "windowed(1024) D64",
+        "FlexAttention, Triton",
+    ),
+    ("FlexAttention, FLASH", "strided(1024)"): (
+        f"attention-{GPU}",
+        "strided(1024) D64",
+        "FlexAttention, FLASH",
+    ),
+    ("| FlashAttention-4", "strided(256)"): (f"attention-{GPU}", "strided(256) D64", "FlashAttention-4"),
+    ("| FlashAttention-4", "strided(1024)"): (f"attention-{GPU}", "strided(1024) D64", "FlashAttention-4"),
+    ("cuDNN, band", "strided(256)"): (f"attention-{GPU}", "strided(256) D64", "cuDNN, band"),
     ("SDPA, folded", "windowed(256)"): (f"attention-{GPU}", "windowed(256) D64", "SDPA, folded"),
     ("SDPA with a dense", "strided(128)"): (f"attention-{CPU}", "strided(128)", "SDPA, dense mask"),
     ("fla, normalised", "linear"): (f"linear-{GPU}", "linear, causal, check=False", "fla, normalised"),

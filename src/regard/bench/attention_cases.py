@@ -102,8 +102,11 @@ def compared(case: AttentionCase, alone: Lock) -> Callable[[], tuple[Timed, dict
 
     def timed() -> tuple[Timed, dict[str, Timed]]:
         running = {OURS: ours} | {who: x for who, x in ready.items() if isinstance(x, Ready)}
-        # In turns, so that what the machine does meanwhile meets all of them.
-        rounds = [{who: _timed(one) for who, one in running.items()} for _ in range(ROUNDS)]
+        # In turns, each round beginning with another, so that what the GPU does meanwhile meets all of them.
+        rounds = []
+        for first in range(ROUNDS):
+            names = [list(running)[(first + i) % len(running)] for i in range(len(running))]
+            rounds.append({who: _timed(running[who]) for who in names})
         found = {who: middle([one[who] for one in rounds]) for who in running}
         torch.cuda.empty_cache()
         beside = {who: failed(x) if isinstance(x, Exception) else found[who] for who, x in ready.items()}
