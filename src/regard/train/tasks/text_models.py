@@ -9,6 +9,7 @@ from torch import nn
 from regard.data import load_tokenizer
 from regard.data.tokenizers import Tokenizer, WordPieceTokenizer
 from regard.layers import Learned
+from regard.layers.initial import without_memory
 from regard.models import (
     BERTGRUConfig,
     BERTGRUSentiment,
@@ -90,7 +91,7 @@ def cut(
     kept = tokenizer.needed((counts >= least).nonzero()[:, 0].tolist())
     weights = begin.state_dict()
     weights["embed.weight"] = weights["embed.weight"][torch.tensor(kept)]
-    with torch.device("meta"):
+    with without_memory():
         model = Encoder(replace(begin.config, vocab=len(kept)))
     place(model, weights, "the cut model")
     return model.eval(), tokenizer.cut(kept)
