@@ -178,6 +178,7 @@ def _header(
 def untied(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Tensors on the CPU, each with memory of its own: tied ones, which the format does not know, are copied.
 
+    >>> import torch
     >>> one = torch.zeros(2)
     >>> a, b = untied({"a": one, "b": one}).values()
     >>> a.data_ptr() == one.data_ptr(), b.data_ptr() == one.data_ptr()

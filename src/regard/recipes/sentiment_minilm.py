@@ -1,4 +1,4 @@
-"""MiniLM, pretrained elsewhere, on the reviews of IMDb, the phrases of SST-2 and contrasts of grammar at once.
+"""MiniLM, pretrained elsewhere, on reviews of IMDb, phrases of SST-2 and contrasts of grammar at once.
 
 Command: regard train sentiment-minilm
 Hardware: one H200
