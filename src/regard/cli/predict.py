@@ -26,7 +26,7 @@ Words = Annotated[
 FEW = 8  # texts whose words are looked at unasked: that takes some thirty times as long as the answer
 
 
-def predict(  # noqa: PLR0913, PLR0917 - each is one option
+def predict(
     run: RunName,
     inputs: Annotated[
         list[str], typer.Argument(metavar="INPUT...", help="Image files, texts or .txt files.")

@@ -88,7 +88,8 @@ def cut(
     counts = torch.zeros(tokenizer.vocab, dtype=torch.int64)
     for ids in tokenizer.encode_batch(readable(texts)):
         counts += torch.bincount(torch.tensor(ids), minlength=tokenizer.vocab)
-    kept = tokenizer.needed((counts >= least).nonzero()[:, 0].tolist())
+    needed = tokenizer.needed((counts >= least).nonzero()[:, 0].tolist())
+    kept = [i for i in needed if i < begin.config.vocab_size]  # a file may name words without a vector
     weights = begin.state_dict()
     weights["embed.weight"] = weights["embed.weight"][torch.tensor(kept)]
     with without_memory():
