@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import regard.recipes
-from regard.data import Reviews, load, load_tokenizer, split
+from regard.data import Reviews, load, load_tokenizer
+from regard.data.kinds import held_out
 from regard.pattern import Pattern
 from regard.train import read_recipe
 from regard.train.changes import differences, value_at
@@ -110,7 +111,7 @@ def _tokens_per_text(folder: Path, task: Any, data_dir: Path | None) -> int:
     """How many tokens the model reads of a held-out text, on average."""
     found, tokenizer = load(task.data, folder=data_dir), load_tokenizer(folder / "model")
     assert isinstance(found, Reviews)
-    _, held = split(len(found.train), task.validation, seed=0)
+    _, held = held_out(found, task.validation)
     told = _json(folder / "model" / "task.json")
     rows = rows_of(tokenizer, readable(found.train.take(held).texts), told["context"], told["keep"])
     return round(sum(map(len, rows)) / len(rows))

@@ -100,3 +100,19 @@ def test_a_text_of_unknown_words_is_noticed(capsys):
     assert found["notice"] == "3 of 4 tokens are unknown to the model: its answer says little"
     assert main(["predict", "zoo:verdicts-encoder", "Not one dull minute.", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)[0]["notice"] is None
+
+
+def test_of_many_texts_each_has_a_line(capsys):
+    many = [f"There is not one dull minute in part {i}." for i in range(9)]
+    assert main(["predict", ZOO, *many]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 10
+    assert lines[0].startswith("positive ")
+    assert lines[0].endswith(many[0])
+    assert lines[-1] == "Which words made it so: add --words"
+    assert main(["predict", ZOO, *many, "--json"]) == 0
+    assert "words" not in json.loads(capsys.readouterr().out)[0]
+    assert main(["predict", ZOO, *many, "--json", "--words"]) == 0
+    assert len(json.loads(capsys.readouterr().out)[8]["words"]) > 5
+    assert main(["predict", ZOO, many[0], "--no-words"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 1

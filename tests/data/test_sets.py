@@ -17,7 +17,8 @@ from tests.data.conftest import lay_out
 
 def test_names():
     assert set(NAMES) == {
-        "fashion-mnist", "cifar10", "tinyshakespeare", "imdb", "sst2", "digits", "play", "verdicts",
+        "fashion-mnist", "cifar10", "tinyshakespeare", "imdb", "sst2", "imdb+sst2", "digits", "play",
+        "verdicts",
     }  # fmt: skip
 
 

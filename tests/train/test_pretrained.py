@@ -192,3 +192,42 @@ def test_minilm_from_its_package():
             )
     model = BERTGRUSentiment(ours, 256, 2, 2, True, 0.25)
     assert sum(weight.numel() for weight in model.parameters() if weight.requires_grad) == 2_169_858
+
+
+def test_a_vocabulary_cut_to_what_occurs(bert, tmp_path):
+    begin = recipe(EncoderConfig(vocab=None, context=24, pool="mean"), start=bert)
+    cut = begin.but(task=replace(begin.task, least=3))
+    result = train(cut, tmp_path / "run", quiet=True, device="cpu")
+    run = load_run(tmp_path / "run")
+    _, tokenizer = read_bert(bert)
+    kept, few = run.tokenizer, run.tokenizer.library.get_vocab()
+    assert len(few) == kept.vocab == run.model.config.vocab < tokenizer.vocab
+    assert "one" not in small.few().train.texts[0].split() or "one" in few
+    for word in ("[CLS]", "[SEP]", "[PAD]", "[UNK]", "y", "##y"):
+        assert word in few
+    text = "not a dull film, a fine one: yy"
+    assert kept.decode(kept.encode(text)) == tokenizer.decode(tokenizer.encode(text))
+    assert (kept.start, kept.pad, kept.unk, kept.end) == tuple(
+        few[word] for word in ("[CLS]", "[PAD]", "[UNK]", "[SEP]")
+    )
+    assert run.evaluate() == pytest.approx(result.scores)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"least": 0}, "least must be at least 1, got least=0"),
+        ({"least": 2}, "least cuts the vocabulary of a BERT to start from, got least=2"),
+        ({"padding": "none"}, "padding must be one of"),
+    ],
+)
+def test_what_of_a_vocabulary_cannot_be(changes, message):
+    with pytest.raises(ValueError, match=message):
+        replace(small.texts().task, **changes)
+
+
+def test_of_a_run_of_ours_no_vocabulary_is_cut(tmp_path):
+    train(small.texts(steps=2), tmp_path / "run", quiet=True, device="cpu")
+    task = replace(small.texts().task, start=str(tmp_path / "run" / "model"), least=2)
+    with pytest.raises(ValueError, match="least cuts the vocabulary of a BERT, got a Encoder"):
+        train(small.texts(task=task), tmp_path / "other", quiet=True, device="cpu")

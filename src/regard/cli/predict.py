@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 Html = Annotated[
     Path | None, typer.Option("--html", metavar="FILE", help="Also write a page with heat maps.")
 ]
+Words = Annotated[
+    bool | None,
+    typer.Option("--words/--no-words", help="Say which words made it so; of few texts that is done anyway."),
+]
+FEW = 8  # texts whose words are looked at unasked: that takes some thirty times as long as the answer
 
 
 def predict(
@@ -27,6 +32,7 @@ def predict(
         list[str], typer.Argument(metavar="INPUT...", help="Image files, texts or .txt files.")
     ],
     html: Html = None,
+    words: Words = None,
     device: Device = None,
     trust: Trust = False,
     as_json: AsJson = False,
@@ -34,6 +40,7 @@ def predict(
     """Say what each input is, how likely that is and, of a text, which words made it so.
 
     Words are coloured by attention and by gradient; without colours there is a table of the strongest words.
+    Of more than eight texts each has one line, unless --words is given.
 
     Example: regard predict zoo:verdicts-encoder "Not one dull minute."
     """
@@ -41,13 +48,17 @@ def predict(
     from regard.train.devices import chosen_device
 
     opened = open_run(run, device=chosen_device(device), trust=trust)
-    found = opened.explain(inputs)
+    few = len(inputs) <= FEW or html is not None
+    explained = few if words is None else words
+    found = opened.explain(inputs) if explained else opened.predict(inputs)
     if html is not None:
         write(html, run, opened, found)
     if as_json:
         print(json.dumps([one.as_dict() for one in found], ensure_ascii=False))
         return
     show(found, Console(highlight=False))
+    if words is None and not few and opened.kind == "texts":
+        print("Which words made it so: add --words")
     if html is not None:
         print(f"Open {html}")
 

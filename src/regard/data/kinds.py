@@ -10,6 +10,7 @@ from torch import Tensor
 
 from regard.errors import check_int
 
+LEARNED, VALIDATED = -1, -2  # groups of which nothing, and of which everything is held out
 SCORED = 10_000  # examples that are held out by their draws and scored: more says little, and takes long
 
 
@@ -107,7 +108,8 @@ class Reviews:
     """Labelled texts in two parts, and more without a label where the set has them.
 
     The `test` of SST-2 is its labelled `dev` part: the labels of its own test part were never published.
-    `draws` and `digest` are as in `Images`.
+    `draws` and `digest` are as in `Images`. Where there are `groups`, int64 (N,), what has one number is held
+    out together, of −1 nothing and of −2 everything; of what is held out, `whole`, bool (N,), is scored.
     """
 
     name: str
@@ -117,6 +119,8 @@ class Reviews:
     unlabelled: tuple[str, ...] = ()
     draws: Tensor | None = None
     digest: str = ""
+    groups: Tensor | None = None
+    whole: Tensor | None = None
 
 
 def held_out(found: Images | Reviews, share: float) -> tuple[Tensor | slice, Tensor | slice]:
@@ -130,6 +134,8 @@ def held_out(found: Images | Reviews, share: float) -> tuple[Tensor | slice, Ten
     >>> held_out(own, 0.2)
     (slice(1, None, None), slice(0, 1, None))
     """
+    if isinstance(found, Reviews) and found.groups is not None:
+        return _held_groups(found.groups, found.whole, share)
     if found.draws is None:
         return split(len(found.train), share, seed=0)
     if not 0 <= share <= 1:
@@ -139,6 +145,21 @@ def held_out(found: Images | Reviews, share: float) -> tuple[Tensor | slice, Ten
     if 0 < share < 1:
         held = min(max(held, 1), len(draws) - 1)
     return slice(held, None), slice(0, min(held, SCORED))
+
+
+def _held_groups(groups: Tensor, whole: Tensor | None, share: float) -> tuple[Tensor, Tensor]:
+    """Which examples train, and which of the groups that are held out validate.
+
+    >>> _held_groups(torch.tensor([4, 4, 7, -1, -2]), torch.tensor([True, False, True, True, True]), 0.5)
+    (tensor([2, 3]), tensor([0, 4]))
+    """
+    names, number = groups.unique(return_inverse=True)
+    own = (names >= 0).nonzero()[:, 0]
+    held = names == VALIDATED
+    held[own[split(len(own), share, seed=0)[1]]] = True
+    out = held[number]
+    scored = out if whole is None else out & whole
+    return (~out).nonzero()[:, 0], scored.nonzero()[:, 0]
 
 
 def first_of(indices: Tensor | slice, count: int | None) -> Tensor | slice:

@@ -15,6 +15,7 @@ from regard.data.functions import FUNCTION, called
 from regard.data.kinds import Corpus, Images, Pictures, Reviews, Texts, split
 from regard.data.own.opening import load_own
 from regard.data.own.source import Source
+from regard.data.sentences import grouped, with_contrasts
 from regard.errors import did_you_mean, need
 from regard.importing import imported, reason
 from regard.plugins import DATA, plugins
@@ -128,6 +129,11 @@ def load(  # noqa: PLR0911 - one case a kind of name
     known, name = isinstance(name, str), str(name)
     if known and name in EMBEDDED:
         return EMBEDDED[name]()
+    if known and name == TOGETHER:
+        reviews, sentences = (load(one, folder=folder) for one in TOGETHER.split("+"))
+        assert isinstance(reviews, Reviews)
+        assert isinstance(sentences, Reviews)
+        return with_contrasts(reviews, sentences, name)
     if known and name in PUBLISHED:
         source, reader = PUBLISHED[name]
         return reader(source, find(source, folder))
@@ -201,7 +207,8 @@ def _sst2(source: Published, folder: Path) -> Reviews:
     train, test = (
         Texts(*formats.table(read_known(folder, known), folder / known.name)) for known in source.files
     )
-    return Reviews(source.name, SENTIMENTS, train, test)
+    groups, whole = grouped(train.texts)
+    return Reviews(source.name, SENTIMENTS, train, test, groups=groups, whole=whole)
 
 
 def _digits() -> Images:
@@ -240,4 +247,5 @@ EMBEDDED: dict[str, Callable[[], Images | Corpus | Reviews]] = {
     "play": _play,
     "verdicts": _verdicts,
 }
-NAMES = (*PUBLISHED, *EMBEDDED)
+TOGETHER = "imdb+sst2"  # with contrasts
+NAMES = (*PUBLISHED, TOGETHER, *EMBEDDED)

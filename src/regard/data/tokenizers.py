@@ -304,6 +304,25 @@ class WordPieceTokenizer(BytePairTokenizer):
             raise ValueError(f"{source} is no BERT's: it has no {', '.join(missing)}")
         return cls(library, ids)
 
+    def needed(self, ids: Iterable[int]) -> list[int]:
+        """These ids in order, with the special tokens and the signs of ASCII, which spell other words."""
+        known = self.library.get_vocab().items()
+        spelled = {i for word, i in known if len(bare := word.removeprefix("##")) == 1 and bare.isascii()}
+        special = {one for one in (self.start, self.pad, self.unk, self.end) if one is not None}
+        return sorted({*ids} | spelled | special)
+
+    def cut(self, kept: Sequence[int]) -> WordPieceTokenizer:
+        """The tokenizer with these ids alone, numbered anew; other words are spelled with what is left."""
+        state = json.loads(self.library.to_str())
+        new = {old: i for i, old in enumerate(kept)}
+        state["model"]["vocab"] = {word: new[i] for word, i in state["model"]["vocab"].items() if i in new}
+        state["added_tokens"] = [
+            {**one, "id": new[one["id"]]} for one in state["added_tokens"] if one["id"] in new
+        ]
+        library = need("tokenizers", "text").Tokenizer.from_str(json.dumps(state))
+        ids = {"start": self.start, "pad": self.pad, "unk": self.unk, "end": self.end}
+        return WordPieceTokenizer(library, {name: new[i] for name, i in ids.items() if i is not None})
+
     def encode(self, text: str) -> list[int]:
         """The ids of a text, closed by the end token."""
         return [*super().encode(text), self.end]

@@ -145,7 +145,8 @@ class LearnedTable(nn.Module):
     def __init__(self, length: int, width: int, offset: int = 0) -> None:
         super().__init__()
         self.offset = offset
-        self.weight = nn.Parameter(torch.randn(offset + length, width) * 0.02)
+        self.weight = nn.Parameter(torch.empty(offset + length, width))
+        nn.init.normal_(self.weight, std=0.02)
 
     def forward(self, x: Tensor, start: int = 0) -> Tensor:
         """Add the positions to tokens (B,N,C), of which the first stands at `start`."""

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.layers import Trace, drop
+from regard.layers.initial import without_memory
 from regard.layers.shapes import FrozenShape, ModelShape, WeightsShape, tree
 from regard.models.encoder import Encoder, EncoderConfig
 from regard.models.gru_reader import WithReader, fill
@@ -93,7 +94,7 @@ class BERTGRUSentiment(nn.Module):
             config = BERTGRUConfig(bert=encoder.config, **given)  # type: ignore[arg-type]
         self.config, self.dropout = config, config.dropout
         device = torch.get_default_device()
-        with torch.device("meta"):
+        with without_memory():
             self.rnn = config.reader(config.bert.width)
             self.out = nn.Linear(self.rnn.width, config.classes)
         fill(self, device, generator)

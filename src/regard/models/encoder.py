@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.layers import Assembly, Learned, Mixer, Position, PostNorm, Softmax, Trace
+from regard.layers.initial import without_memory
 from regard.layers.letters import Number, check_size
 from regard.layers.position import position_shape
 from regard.layers.shapes import (
@@ -110,7 +111,7 @@ class Encoder(Trunk):
 
     def __init__(self, config: EncoderConfig, *, generator: torch.Generator | None = None) -> None:
         device = torch.get_default_device()
-        with torch.device("meta"):
+        with without_memory():
             super().__init__(config.trunk)
             self.config = config
             width = config.width

@@ -8,13 +8,13 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, get_args
 
-import torch
 from torch import Tensor, nn
 
 from regard.errors import need
 from regard.files import check, write
 from regard.layers import Assembly, LayerScale, Mixer, Position, Projections
 from regard.layers.feedforward import FeedForwardPart
+from regard.layers.initial import without_memory
 from regard.layers.norms import Norm
 from regard.layers.rotary import RotaryScaling
 from regard.models.bert_gru import BERTGRUConfig, BERTGRUSentiment
@@ -154,7 +154,7 @@ def load(
         place(into, moved, str(path))
         return into
     # A stranger's buffers may be computed, and are not all in the file: such a model is made for good.
-    with nullcontext() if kind is build_own else torch.device("meta"):
+    with nullcontext() if kind is build_own else without_memory():
         model = kind(config)
     place(model, weights, str(path))
     return model.eval()
@@ -178,6 +178,7 @@ def _header(
 def untied(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Tensors on the CPU, each with memory of its own: tied ones, which the format does not know, are copied.
 
+    >>> import torch
     >>> one = torch.zeros(2)
     >>> a, b = untied({"a": one, "b": one}).values()
     >>> a.data_ptr() == one.data_ptr(), b.data_ptr() == one.data_ptr()

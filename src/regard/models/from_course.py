@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from regard.course import AttentionResidual, DialogueGPT, Transformer, VisionTransformer
 from regard.layers import CourseBlock, Gelu, Stack
+from regard.layers.initial import without_memory
 from regard.models.gpt import GPT, GPTConfig, Untied
 from regard.models.vit import ViT, ViTConfig
 from regard.models.weights import place
@@ -45,7 +46,7 @@ def from_course(
         raise ValueError(
             f"model must be a Transformer, VisionTransformer or DialogueGPT, got {type(model).__name__}"
         )
-    with torch.device("meta"):
+    with without_memory():
         out = build()
     place(out, weights, "the course model")
     return out.train(model.training)

@@ -13,6 +13,7 @@ from torch.distributed.device_mesh import DeviceMesh
 
 from regard.attention import Choice
 from regard.layers import Assembly, Cache, Learned, Mixer, Position, PreNorm, Softmax, Trace
+from regard.layers.initial import without_memory
 from regard.layers.letters import check_size
 from regard.layers.position import encode_at, position_shape
 from regard.layers.shapes import (
@@ -150,7 +151,7 @@ class GPT(Trunk):
 
     def __init__(self, config: GPTConfig, *, generator: torch.Generator | None = None) -> None:
         device = torch.get_default_device()
-        with torch.device("meta"):
+        with without_memory():
             super().__init__(config.trunk)
             self.config, vocab = config, config.vocab_size
             self.embed = nn.Embedding(vocab, config.width)

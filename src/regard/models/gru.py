@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.layers import drop
+from regard.layers.initial import without_memory
 from regard.layers.letters import check_size
 from regard.layers.shapes import EmbeddingShape, ModelShape
 from regard.models.gru_reader import WithReader, fill
@@ -57,7 +58,7 @@ class GRUClassifier(nn.Module):
         super().__init__()
         self.config, self.dropout = config, config.dropout
         device = torch.get_default_device()
-        with torch.device("meta"):
+        with without_memory():
             self.embed = nn.Embedding(config.vocab_size, config.width)
             self.reader = config.reader(config.width)
             self.head = nn.Linear(self.reader.width, config.classes)

@@ -253,6 +253,8 @@ class Trunk(nn.Module):
 
     def fill(self, device: torch.device, generator: torch.Generator | None) -> None:
         """Give a model that was built without memory its weights."""
+        if device.type == "meta":
+            return
         self.to_empty(device=device)
         initialise(self, depth=max(1, len(self.blocks)), generator=generator)
 

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn.functional import pad
 
 from regard.layers import Assembly, Mixer, PatchProjection, PreNorm, Softmax, Trace
+from regard.layers.initial import without_memory
 from regard.layers.letters import check_size
 from regard.layers.position import LearnedTable
 from regard.layers.shapes import (
@@ -145,7 +146,7 @@ class ViT(Trunk):
 
     def __init__(self, config: ViTConfig, *, generator: torch.Generator | None = None) -> None:
         device = torch.get_default_device()
-        with torch.device("meta"):
+        with without_memory():
             super().__init__(config.trunk)
             self.config = config
             # A head that reads token 0 alone needs no other token of a last block that sees everything.

@@ -24,6 +24,8 @@ from regard.errors import check_int
 from regard.models.own_texts import OwnReader
 from regard.probe.twin import evaluated, twin
 
+AT_ONCE = 2048  # tokens or pixels in one call
+
 
 @dataclass(frozen=True)
 class Attribution:
@@ -86,12 +88,15 @@ def _attribute(
     """The mean gradient `at` these shares of the way from 0 to the input, times the input."""
     place = next(model.parameters()).device
     inputs = inputs.to(place)
-    extra = {} if segments is None else {"segments": segments.to(place)}
+    masks = None if segments is None else segments.to(place)
     texts = not inputs.is_floating_point()
     start, entered = _entered(model, inputs) if texts else (inputs, evaluated(model))
 
     def run(x: Tensor) -> Tensor:
-        return _last(entered(x, **extra), segments)
+        if masks is None:
+            return _last(entered(x), None)
+        own = masks.repeat(len(x) // len(masks), 1)
+        return _last(entered(x, segments=own), own)
 
     with torch.no_grad():
         logits = run(start)
@@ -102,8 +107,12 @@ def _attribute(
         rows = torch.arange(len(logits), device=place)
         reached = logits[rows, target] - run(torch.zeros_like(start))[rows, target]
     slope = torch.zeros_like(start)
-    for share in at:
-        slope += _gradient(run, start * share, rows, target)
+    places = start[..., 0].numel() if texts else start[:, 0].numel()
+    shares = torch.tensor(at, dtype=start.dtype, device=place)
+    for some in shares.split(max(1, AT_ONCE // max(1, places))):  # those of one call lie in its batch
+        x = (start * some.view(-1, *[1] * start.ndim)).flatten(0, 1)
+        found = _gradient(run, x, torch.arange(len(x), device=place), target.repeat(len(some)))
+        slope += found.unflatten(0, (len(some), len(start))).sum(0)
     product = start * slope / len(at)
     scores = product.sum(-1) if texts else product.sum(1)  # over the embedding, or over colours
     gap = scores.flatten(1).sum(1) - reached
@@ -161,7 +170,7 @@ def _entered(model: nn.Module, tokens: Tensor) -> tuple[Tensor, Callable[..., Te
 
     def run(x: Tensor, **extra: Tensor) -> Tensor:
         given.forward = lambda _: x
-        out: Tensor = inner(tokens, **extra)
+        out: Tensor = inner(tokens.repeat(len(x) // len(tokens), 1), **extra)
         return out
 
     return embed(tokens).detach(), run

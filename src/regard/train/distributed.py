@@ -8,18 +8,21 @@ Start them with `torchrun --nproc-per-node N -m regard train …`; torchrun tell
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeGuard, TypeVar
 
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
-from torch.distributed.tensor import DTensor
 
 from regard.train.sequences import Sequences, check_model, context_ranks
 from regard.train.stopping import Stopped
+
+if TYPE_CHECKING:
+    from torch.distributed.tensor import DTensor
 
 T = TypeVar("T")
 
@@ -129,7 +132,7 @@ class Team:
     def norm(self, grads: Sequence[Tensor]) -> Tensor:
         """The length of the gradient over all weights."""
         found = torch.nn.utils.get_total_norm(list(grads))
-        return found.full_tensor() if isinstance(found, DTensor) else found
+        return found.full_tensor() if is_sharded(found) else found
 
     def gathered(self, value: T) -> list[T]:
         """What each process has to say, told to all."""
@@ -191,14 +194,19 @@ def lost(error: RuntimeError) -> bool:
     return isinstance(error, dist.DistError) or any(word in str(error) for word in words)
 
 
+def is_sharded(x: Tensor) -> TypeGuard[DTensor]:
+    """Whether a tensor's parts are with several processes; torch need not load its half second for none."""
+    kinds = sys.modules.get("torch.distributed.tensor")
+    return kinds is not None and isinstance(x, kinds.DTensor)
+
+
 def local(x: Tensor) -> Tensor:
     """The part of a sharded tensor that this process holds; any other tensor as it is."""
-    return x.to_local() if isinstance(x, DTensor) else x
+    return x.to_local() if is_sharded(x) else x
 
 
 def whole_weights(model: nn.Module) -> dict[str, Tensor]:
     """All weights of a model, put together from their shards."""
     return {
-        name: (x.full_tensor() if isinstance(x, DTensor) else x).detach()
-        for name, x in model.state_dict().items()
+        name: (x.full_tensor() if is_sharded(x) else x).detach() for name, x in model.state_dict().items()
     }

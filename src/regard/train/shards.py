@@ -5,11 +5,10 @@ from pathlib import Path
 
 import torch
 from torch import Tensor
-from torch.distributed.tensor import DTensor, distribute_tensor
 
 from regard.files import Sums, Unwritten, digest, remove
 from regard.train.checkpoint import Checkpoint, More, Tensors
-from regard.train.distributed import Team, local
+from regard.train.distributed import Team, is_sharded, local
 
 SHARDS = "shards"
 
@@ -93,7 +92,9 @@ def put(x: Tensor, value: Tensor, name: str) -> None:
             f"{name} of the checkpoint does not fit the model: it is {tuple(value.shape)}, "
             f"not {tuple(x.shape)}"
         )
-    if isinstance(x, DTensor):
+    if is_sharded(x):
+        from torch.distributed.tensor import distribute_tensor
+
         value = distribute_tensor(value.to(x.device), x.device_mesh, x.placements)
     x.copy_(value)
 

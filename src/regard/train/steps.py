@@ -57,7 +57,8 @@ class Step:
         self.device, how = next(model.parameters()).device, recipe.execution
         self.batch, self.parts, self.clip, self.team = recipe.batch, how.accumulate, how.clip, team
         self.bfloat16 = uses_bfloat16(how, self.device)
-        self.mode = chosen_compile(how, self.device, team.world, team.context)
+        fixed = getattr(task, "fixed", True)
+        self.mode = chosen_compile(how, self.device, team.world, team.context, fixed=fixed)
         self.generator = torch.Generator(self.device)
         self.multiplier = torch.ones((), device=self.device)
         self.kept = torch.zeros((), device=self.device)

@@ -9,8 +9,17 @@ import torch
 from regard.train.recipe import Execution
 
 
-def chosen_compile(how: Execution, device: torch.device, world: int, context: int = 1) -> str:
-    """How the step runs: none, compile or graph."""
+def chosen_compile(
+    how: Execution, device: torch.device, world: int, context: int = 1, *, fixed: bool = True
+) -> str:
+    """How the step runs: none, compile or graph, which needs batches of one shape."""
+    if not fixed and device.type == "cuda" and context == 1:
+        if how.compile in ("auto", "none"):
+            return "none"
+        raise ValueError(
+            f"compile={how.compile} needs batches of one shape, which padding=batch does not give; "
+            "use --set compile=none or --set padding=auto"
+        )
     if context > 1:  # messages between processes are not compiled
         if how.compile in ("auto", "none"):
             return "none"

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import torch
 from torch import nn
 
 from regard.files import placed, write
+from regard.layers.initial import without_memory
 from regard.models.encoder import Encoder
 from regard.models.gpt import GPT
 from regard.models.huggingface.bert import BERT, ROBERTA
@@ -158,7 +158,7 @@ def _from_folder(folder: Path, drop: Sequence[str]) -> GPT | Encoder | ViT:
     kept = {name: weight for name, weight in weights.items() if not name.startswith(tuple(drop))}
     named = in_one_dtype(family.named(kept), theirs.get("dtype", theirs.get("torch_dtype")))
     config = family.config_of(theirs, {name: tuple(weight.shape) for name, weight in named.items()})
-    with torch.device("meta"):
+    with without_memory():
         model: nn.Module = family.model(config)
     place(model, family.weights_of(config, named), str(folder))
     return model.eval()  # type: ignore[return-value]

@@ -12,6 +12,7 @@ import regard
 from regard.data import Tokenizer, load_tokenizer
 from regard.errors import did_you_mean
 from regard.files import SUMS, check_all, find_folder, read_sums
+from regard.layers.initial import without_memory
 from regard.models import load
 from regard.models.files import build_config, read_tensors
 from regard.models.quantise import grow
@@ -108,7 +109,7 @@ def load_shipped(name: str, folder: Path | None = None, *, device: str | torch.d
             if not check_all(path):
                 raise ValueError(f"it has no {SUMS}")
             config, kind = build_config(_read_json(path / "config.json"))
-            with torch.device("meta"):
+            with without_memory():
                 model = kind(config)
             place(model, grow(read_tensors(path / "model.safetensors")[0]), str(path / "model.safetensors"))
             card = (path / "card.md").read_text(encoding="utf-8")

@@ -15,7 +15,8 @@ from regard.train.order import Examples
 class TokenTable:
     """Rows of unequal length as one tensor (count, width) on the device, and their lengths.
 
-    A batch has the full width where shapes must not change, and the width of its longest row elsewhere.
+    A batch has the full width where shapes must not change, and the width of its longest row elsewhere,
+    rounded up on a GPU, whose kernels are made for each shape that comes.
 
     >>> from regard.data import CharTokenizer
     >>> pads = CharTokenizer.train(["ab"])
@@ -45,7 +46,10 @@ class TokenTable:
     def rows(self, indices: Tensor, whole: bool = False) -> tuple[Tensor, Tensor]:
         """Tokens int64 (B,N) and lengths (B,) of these rows."""
         lengths = self.lengths[indices]
-        width = self.tokens.shape[1] if whole else int(lengths.max())
+        width = self.tokens.shape[1]
+        if not whole:
+            longest = int(lengths.max())
+            width = longest if self.tokens.device.type == "cpu" else min(width, rounded(longest))
         return self.tokens[indices, :width].long(), lengths
 
     def by_length(self) -> Tensor:
@@ -56,6 +60,18 @@ class TokenTable:
         """The rows as examples; where shapes are not fixed, those of a batch have like lengths."""
         lengths = None if fixed else self.lengths.cpu()
         return Examples(len(self), seed=seed, device=self.tokens.device, lengths=lengths)
+
+
+def rounded(length: int) -> int:
+    """The next of 16, 24, 32, 48, 64, 96 and so on.
+
+    >>> [rounded(length) for length in (3, 17, 33, 97, 400)]
+    [16, 24, 48, 128, 512]
+    """
+    width = 16
+    while width < length:
+        width += width // 2 if width & (width - 1) == 0 else width // 3
+    return width
 
 
 def padded(rows: Sequence[Sequence[int]], width: int, tokenizer: Tokenizer) -> tuple[Tensor, Tensor]:

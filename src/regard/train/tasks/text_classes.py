@@ -20,11 +20,12 @@ from regard.train.tasks.building import context_of
 from regard.train.tasks.row_files import table_of, tokenizer_of
 from regard.train.tasks.rows import TokenTable, segments_of
 from regard.train.tasks.sources import Data, data_name, described
-from regard.train.tasks.text_models import TextConfig, TextModel, fitted, made, started
+from regard.train.tasks.text_models import TextConfig, TextModel, cut, fitted, made, started
 from regard.train.tasks.tokens import Tokens, Words
 from regard.values import Json
 
 KEEPS = ("head", "tail", "both")
+PADDINGS = ("auto", "batch")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +39,10 @@ class ClassifyTexts:
     weights, tokenizer and shape are taken from there, and only `context`, `pool`, `dropout`, `pattern` and
     `mixer` from `model`; a BERTGRUConfig needs one. A model of one's own is any module that maps tokens (B,N)
     to logits (B,classes); `context` is then how many tokens it reads at most.
+
+    Of a BERT's vocabulary, `least` leaves what occurs so often in the training texts. With `padding="batch"`
+    texts of like lengths are batched and padded to the longest; "auto" does so on a CPU, and pads all to the
+    context on a GPU, where a step of one shape is one CUDA graph.
     """
 
     data: Data
@@ -49,13 +54,22 @@ class ClassifyTexts:
     validation: float = 0.1
     start: str | None = None
     context: int | None = None
+    least: int | None = None
+    padding: str = "auto"
 
     def __post_init__(self) -> None:
         if not is_own(self.model):
             check_kind("model", self.model, get_args(TextConfig), OWN_MODEL)
         if self.context is not None:
             check_int("context", self.context, 1)
+        if self.least is not None:
+            check_int("least", self.least, 1)
+            if self.start is None:
+                raise ValueError(
+                    f"least cuts the vocabulary of a BERT to start from, got least={self.least}, start=None"
+                )
         check_choice("keep", self.keep, KEEPS)
+        check_choice("padding", self.padding, PADDINGS)
         check_shares(hide=self.hide, smoothing=self.smoothing, validation=self.validation)
 
     def build(self, setting: TaskSetting) -> TextTask:
@@ -84,6 +98,8 @@ class TextTask(BaseTask):
             self.tokenizer: Tokenizer = setting.tokenizer(lambda: tokenizer_of(parts[0].texts, spec.tokens))
         else:
             self.begin, self.tokenizer = started(spec.start)
+            if spec.least is not None:
+                self.begin, self.tokenizer = cut(self.begin, self.tokenizer, parts[0].texts, spec.least)
         vocab, classes = self.tokenizer.vocab, len(found.classes)
         self.config = fitted(spec.model, self.begin, vocab=vocab, context=context, classes=classes)
         self.length = min(context, getattr(self.config, "context", context))
@@ -96,6 +112,11 @@ class TextTask(BaseTask):
             fingerprint(found, self.learn.content, self.held.content),
         )
         self.order = self.learn.examples(setting.seed, fixed=self.fixed)
+
+    @property
+    def fixed(self) -> bool:
+        """Whether batches have one shape."""
+        return super().fixed and self.spec.padding == "auto"
 
     def _table(self, part: Texts) -> TokenTable:
         width, keep = self.length, self.spec.keep
@@ -140,7 +161,7 @@ class TextTask(BaseTask):
             tokens, lengths = table.rows(at)
             return model(tokens, segments=segments_of(tokens, lengths)), labels[at]
 
-        parts = table.by_length().split(256 if self.fixed else 64)
+        parts = table.by_length().split(64 if self.device.type == "cpu" else 256)
         return self.accuracy(team, len(labels), parts, answer)
 
     @torch.no_grad()

@@ -1,13 +1,15 @@
 """The models that read texts: an Encoder, GRUs, or GRUs over an encoder that stays as it is."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import torch
 from torch import nn
 
 from regard.data import load_tokenizer
-from regard.data.tokenizers import Tokenizer
+from regard.data.tokenizers import Tokenizer, WordPieceTokenizer
 from regard.layers import Learned
+from regard.layers.initial import without_memory
 from regard.models import (
     BERTGRUConfig,
     BERTGRUSentiment,
@@ -19,8 +21,10 @@ from regard.models import (
 from regard.models.files import load as load_model
 from regard.models.own import Factory, Own, shown
 from regard.models.own_texts import OwnClassifier
+from regard.models.weights import place
 from regard.train.tasks.building import build
 from regard.train.tasks.pretrained import is_foreign, located, read_bert
+from regard.train.tasks.rows import readable
 
 TextConfig = EncoderConfig | GRUConfig | BERTGRUConfig
 TextModel = Encoder | GRUClassifier | BERTGRUSentiment | OwnClassifier
@@ -73,6 +77,25 @@ def started(start: str) -> tuple[TextModel, Tokenizer]:
     if not isinstance(model, TextModel):
         raise ValueError(f"start must hold a model of texts, {folder} holds a {type(model).__name__}")
     return model, load_tokenizer(folder)
+
+
+def cut(
+    begin: TextModel, tokenizer: Tokenizer, texts: Sequence[str], least: int
+) -> tuple[Encoder, WordPieceTokenizer]:
+    """The encoder and its tokenizer without the word pieces that these texts have less than `least` times."""
+    if not isinstance(begin, Encoder) or not isinstance(tokenizer, WordPieceTokenizer):
+        raise ValueError(f"least cuts the vocabulary of a BERT, got a {type(begin).__name__}")
+    counts = torch.zeros(tokenizer.vocab, dtype=torch.int64)
+    for ids in tokenizer.encode_batch(readable(texts)):
+        counts += torch.bincount(torch.tensor(ids), minlength=tokenizer.vocab)
+    needed = tokenizer.needed((counts >= least).nonzero()[:, 0].tolist())
+    kept = [i for i in needed if i < begin.config.vocab_size]  # a file may name words without a vector
+    weights = begin.state_dict()
+    weights["embed.weight"] = weights["embed.weight"][torch.tensor(kept)]
+    with without_memory():
+        model = Encoder(replace(begin.config, vocab=len(kept)))
+    place(model, weights, "the cut model")
+    return model.eval(), tokenizer.cut(kept)
 
 
 @torch.no_grad()
