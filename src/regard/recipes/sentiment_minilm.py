@@ -25,7 +25,7 @@ def recipe() -> Recipe:
             smoothing=0.05,
             padding="batch",
         ),
-        optimizer=AdamW(lr=1e-4, beta2=0.999, decay=0.01),
+        optimizer=AdamW(lr=6e-5, beta2=0.999, decay=0.01),
         schedule=Linear(warmup=0.06),
         batch=64,
         epochs=4,
