@@ -45,7 +45,11 @@ def expression(draw, total, depth=3):
     if depth == 0 or shape < 0.3:
         return value(draw, total)
     if shape < 0.5:
-        return f"~{expression(draw, total, 0)}" if draw.random() < 0.5 else f"~({expression(draw, total, depth - 1)})"
+        return (
+            f"~{expression(draw, total, 0)}"
+            if draw.random() < 0.5
+            else f"~({expression(draw, total, depth - 1)})"
+        )
     sign, parts = draw.choice("&|"), [expression(draw, total, depth - 1) for _ in range(draw.randint(2, 3))]
     return f" {sign} ".join(f"({part})" if draw.random() < 0.5 else part for part in parts)
 
@@ -64,13 +68,14 @@ def ours(text, n, m, size):
         pattern.resolve(n, m)
     except ValueError:
         return {"misfit": True}
-    mask = pattern.dense(n, m)
+    mask, kept = pattern.dense(n, m), pattern.keys_kept()
+    tiles = pattern.tiles(n, size=size).dense().flatten().tolist() if n == m else None
     rows = pattern.row_pairs(n, m).tolist()
     return {
         "text": str(pattern), "mask": "".join(map(str, mask.int().flatten().tolist())), "rows": rows,
-        "pairs": str(sum(rows)), "kept": "null" if pattern.keys_kept() is None else str(pattern.keys_kept()),
+        "pairs": str(sum(rows)), "kept": "null" if kept is None else str(kept),
         "corner": bool(pattern.allows(m - 1, 0)),
-        "tiles": "".join(map(str, pattern.tiles(n, size=size).dense().flatten().tolist())) if n == m else None,
+        "tiles": None if tiles is None else "".join(map(str, tiles)),
     }  # fmt: skip
 
 
@@ -84,7 +89,9 @@ def test_random_expressions_are_read_and_counted_alike():
         questions.append((expression(draw, total), n, m, draw.randint(1, 9)))
     said = ask(questions)
     wrong = [
-        (question, theirs) for question, theirs in zip(questions, said, strict=True) if theirs != ours(*question)
+        (question, theirs)
+        for question, theirs in zip(questions, said, strict=True)
+        if theirs != ours(*question)
     ]
     assert wrong[:1] == []
     assert sum("mask" in one for one in said) > 0.9 * MANY
@@ -93,10 +100,11 @@ def test_random_expressions_are_read_and_counted_alike():
 @pytest.mark.parametrize(
     "text",
     [
-        "", "strided", "strided(", "strided(1", "strided(1,2)", "strided(1.5)", "strided(-1)", "windowed(0)", "nonsense(3)",
-        "causal causal", "causal &", "& causal", "(causal", "causal)", "~", "strided(x=1)", "strided(1, back=2)",
-        "strided(back 1)", "strided(99999999999999999999)", "sparsefixed(2, 3)", "documents(())", "documents(3)",
-        "documents((0, 1))", "randomblocks(1, 1025, 7)", "global(4294967296)", "linear", "strided((1))", "causal $",
+        "", "strided", "strided(", "strided(1", "strided(1,2)", "strided(1.5)", "strided(-1)",
+        "windowed(0)", "nonsense(3)", "causal causal", "causal &", "& causal", "(causal", "causal)", "~",
+        "strided(x=1)", "strided(1, back=2)", "strided(back 1)", "strided(99999999999999999999)",
+        "sparsefixed(2, 3)", "documents(())", "documents(3)", "documents((0, 1))",
+        "randomblocks(1, 1025, 7)", "global(4294967296)", "linear", "strided((1))", "causal $",
         "strided(t)", "~" * 101 + "causal",
     ],
 )  # fmt: skip

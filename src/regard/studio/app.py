@@ -1,8 +1,8 @@
 """The studio's address space: the page's files, read once, and its API, answered by worker processes.
 
-`POST /api/<room>/<action>` takes a JSON object and gives one; where the action streams, a line of JSON for each
-part. What is wrong is `{"error": {"field": …, "message": …}}`, in a stream as its last line. Who leaves is no
-longer worked for.
+`POST /api/<room>/<action>` takes a JSON object and gives one; where the action streams, a line of JSON for
+each part. What is wrong is `{"error": {"field": …, "message": …}}`, in a stream as its last line. Who leaves
+is no longer worked for.
 """
 
 from __future__ import annotations
@@ -112,9 +112,7 @@ class Studio:
 async def _answer(send: Send, parts: AsyncIterator[bytes]) -> None:
     """The one answer, or what is wrong."""
     try:
-        said = b""
-        async for said in parts:
-            pass
+        *_, said = [part async for part in parts]
         await _say(send, 200, said, {"content-type": JSON, "cache-control": "no-store"})
     except (FieldError, RuntimeError) as error:
         status, field, message = _wrong(error)

@@ -34,8 +34,8 @@ Refusal = tuple[int, str, dict[str, str]]  # status, text and headers
 COOKIE = "regard-studio"
 # The page has no script, style or address but the files beside it; pictures may be drawn into it.
 POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
-    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "img-src 'self' data: blob:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
 HEADERS = {
     "content-security-policy": POLICY,
@@ -90,7 +90,9 @@ class Guard:
                 await _say(send, 429, why, {"retry-after": "60"})
                 return
             self.brought.add(visitor(scope), length)
-        await self.app(scope, _bounded(receive, limits.SMALL if length <= limits.SMALL else limits.BODY), _dressed(send))
+        await self.app(
+            scope, _bounded(receive, limits.SMALL if length <= limits.SMALL else limits.BODY), _dressed(send)
+        )
 
     async def _login(self, token: str, scope: Scope, receive: Receive, send: Send) -> None:
         """The door's form: its one field is the token."""

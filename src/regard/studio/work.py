@@ -92,7 +92,7 @@ class Worker:
 
 
 class Workers:
-    """At most so many processes, for one question each; those who come then wait, but not too many of them."""
+    """At most so many processes, for one question each; who comes then waits, but not too many do."""
 
     def __init__(self, most: int, folders: Sequence[str] = ()) -> None:
         self.folders = [str(Path(folder).resolve()) for folder in folders]

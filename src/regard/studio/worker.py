@@ -27,7 +27,7 @@ from regard.studio.api.table import TABLE
 
 READY, PART, ANSWER, REFUSAL, FAILURE, STOPPED = b"R", b"P", b"A", b"W", b"F", b"S"
 SPARE = 5  # seconds after which it ends itself, should nobody be left to do so
-FOLDERS = re.compile(r"(?<![\w.])(?:[A-Za-z]:)?[/\\](?:[^\s/\\'\",:;]+[/\\])+(?=[^\s/\\])")
+FOLDERS = re.compile(r"(?<![\w.:/])(?:[A-Za-z]:)?[/\\](?:[^\s/\\'\",:;]+[/\\])+(?=[^\s/\\])")
 
 
 class StopAsked(BaseException):

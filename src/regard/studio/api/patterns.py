@@ -24,9 +24,7 @@ def read(body: Body, name: str = "pattern") -> Pattern:
         raise FieldError(name, str(error)) from error
     count = len(pattern.atoms())
     if count > limits.VALUES:
-        raise FieldError(
-            name, f"a pattern may have at most {limits.VALUES} single values here, got {count}"
-        )
+        raise FieldError(name, f"a pattern may have at most {limits.VALUES} single values here, got {count}")
     return pattern
 
 
@@ -59,21 +57,20 @@ def count(body: Body) -> dict[str, object]:
 
 
 def formula(body: Body) -> dict[str, object]:
-    """The closed form of the number of pairs, in numbers and, for a single value, in letters; and as Python."""
+    """The closed form of the number of pairs, in numbers and, for a single value, in letters."""
     pattern = read(body)
-    out: dict[str, object] = {"python": _python(pattern)}
     single = pattern.atoms() == [pattern]
     try:
         period, back, first = (1, 0, 0) if single else settling(pattern)
         if period > limits.PERIOD or back + first > 4096:
             why = f"it repeats after {period:,} and settles after {back + first:,} positions"
-            return out | {"none": f"not worked out here: {why}; in Python, formula() takes the time"}
+            return {"none": f"not worked out here: {why}; in Python, formula() takes the time"}
         written = write(pattern.formula())
-        out |= _lines(written)
+        out = _lines(written)
         if single and (letters := write(pattern.formula(symbolic=True))) != written:
             out["letters"] = _lines(letters)
     except ValueError as error:
-        out["none"] = str(error)
+        return {"none": str(error)}
     return out
 
 
@@ -82,15 +79,6 @@ def _lines(written: PlainFormula) -> dict[str, object]:
     more = [f"… and {left:,} more cases"] if left > 0 else []
     cases = [[value, condition] for value, condition in written.cases[:LINES]]
     return {"cases": cases, "where": [*written.where, *more]}
-
-
-def _python(pattern: Pattern) -> str:
-    homes: dict[str, set[str]] = {}  # where patterns are imported from: the package, or who else brings them
-    for kind in map(type, pattern.atoms()):
-        home = "regard.pattern" if kind.__module__.startswith("regard.pattern.") else kind.__module__
-        homes.setdefault(home, set()).add(kind.__name__)
-    load = "; ".join(f"from {home} import {', '.join(sorted(homes[home]))}" for home in sorted(homes))
-    return f"{load}; pattern = {pattern!r}"
 
 
 def exchange(body: Body) -> dict[str, object]:

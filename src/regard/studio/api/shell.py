@@ -7,7 +7,7 @@ from regard.studio.models import here, kind
 
 
 def models(body: Body) -> dict[str, object]:
-    """Names and kinds of all models, those that were named at the start first, and what could not be opened."""
+    """Names and kinds of all models, named ones first, and what could not be opened."""
     found = here()
     return {
         "models": [{"name": name, "kind": kind(run)} for name, run in found.runs.items()],

@@ -12,6 +12,8 @@ import { ROOMS } from "./rooms/index.js";
  * @property {ReturnType<typeof asker>["ask"]} ask
  * @property {ReturnType<typeof asker>["stream"]} stream
  * @property {ReturnType<typeof asker>["cancel"]} cancel
+ * @property {(room: string, action: string, body: object, options?: import("./parts/ask.js").AskOptions) => Promise<any>} askOf ask for another room's action
+ * @property {(name: string) => void} style load the room's own style sheet, `rooms/<name>.css`
  * @property {(room: string, values?: Values) => void} go open another room in some state
  * @property {(room: string) => boolean} has whether there is such a room
  * @property {() => string} link the address of what is seen now
@@ -55,6 +57,8 @@ async function show() {
   /** @type {Tools} */
   const tools = {
     ask, stream, cancel, ended: stop.signal,
+    askOf: (other, action, body, options) => asker(other, stop.signal).ask(action, body, options),
+    style,
     go: (other, values = {}) => {
       const words = new State({ ...Object.fromEntries(Object.keys(values).map((key) => [key, null])) });
       words.values = values;
@@ -74,6 +78,12 @@ async function show() {
   for (const link of nav.querySelectorAll("a"))
     if (link.dataset.name === name) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");
   main.dataset.ready = name;
+}
+
+/** @param {string} name */
+function style(name) {
+  const href = `/studio/page/rooms/${name}.css`;
+  if (!document.querySelector(`link[href="${href}"]`)) document.head.append(h("link", { rel: "stylesheet", href }));
 }
 
 function theme() {

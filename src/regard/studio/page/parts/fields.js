@@ -56,7 +56,7 @@ export function slider(state, key, { label, min, max, step = 1, most = max, hint
     const value = state.values[key];
     if (Number(range.value) !== value) range.value = String(value);
     range.style.setProperty("--part", `${(100 * (Math.min(max, value) - min)) / (max - min || 1)}%`);
-    if (anyway || (document.activeElement !== typed && number(typed.value) !== value)) { typed.value = value.toLocaleString("en"); box.wrong(null); }
+    if (anyway || number(typed.value) !== value) { typed.value = value.toLocaleString("en"); box.wrong(null); }
   };
   typed.addEventListener("blur", () => shown(true));
   state.watch((_, changed) => { if (changed.has(key)) requestAnimationFrame(() => shown(false)); });

@@ -15,7 +15,7 @@ import { extra, looks } from "./patterns_views.js";
 export const DRAWN = 256, LONGEST = 65_536, HEADS = 8;
 
 const EXAMPLES = [
-  ["Strided", "strided(t)"], ["Windowed", "windowed(w)"], ["Autoregressive", "causal"], ["Everything", "full"],
+  ["Strided", "strided(t)"], ["Windowed", "windowed(w)"], ["Causal", "causal"], ["Everything", "full"],
   ["Global tokens", "strided(t) | global(2) & causal"], ["Local", "local(t)"], ["Dilated", "dilated(t, 2)"],
   ["Sparse, strided", "sparsestrided(t)"], ["Sparse, fixed", "sparsefixed(w, 2)"], ["Blocks", "blocks(w)"], ["Prefix", "prefix(w)"],
   ["Image patches", "neighbourhood(rows, cols, 1)"], ["Rows and columns", "axial(rows, cols)"], ["Random blocks", "randomblocks(4, 1, 7) & causal"],
@@ -87,6 +87,7 @@ function small(source, values, canvas = h("canvas", { width: 96, height: 96 })) 
 
 /** @param {HTMLElement} at @param {State} state @param {import("../main.js").Tools} tools */
 function mount(at, state, tools) {
+  tools.style("patterns");
   const pictures = EXAMPLES.map(([, source]) => small(source, { t: 3, w: 4, n: 16 }));
   const examples = EXAMPLES.map(([name, source], i) => ({
     name, picture: () => pictures[i],
@@ -94,7 +95,7 @@ function mount(at, state, tools) {
   }));
   tools.onTheme(() => EXAMPLES.forEach(([, source], i) => small(source, { t: 3, w: 4, n: 16 }, pictures[i])));
 
-  const n = slider(state, "n", { label: "n, positions", min: 2, max: DRAWN, most: LONGEST });
+  const n = slider(state, "n", { label: "n", hint: "positions", min: 2, max: DRAWN, most: LONGEST });
   const t = slider(state, "t", { label: "t", min: 0, max: 64 }), w = slider(state, "w", { label: "w", min: 1, max: 64 });
   const views = segments(state, "view", { label: "Show", hidden: true, options: [["pairs", "Pairs"], ["tiles", "Tiles"], ["cache", "Cache"], ["ranks", "Ranks"]] });
   const tile = segments(state, "tile", { label: "Tile size", hidden: true, options: [[4, "4×4"], [8, "8×8"], [16, "16×16"], [32, "32×32"]] });
@@ -189,7 +190,7 @@ function side(name, state, tools) {
     element.classList.toggle("stale", false);
     for (const part of [picture, numbers]) part.classList.toggle("stale", !seen);
     if (!seen) { tools.cancel(`count-${name}`); asked = ""; return; }
-    python.textContent = `regard.pattern.parse("${seen.text}").pairs(${values.n})`;
+    python.textContent = `from regard.pattern import parse; parse("${seen.text}").pairs(${values.n})`;
     if (values.n <= DRAWN) drawn(values, seen, other);
     else long(values, seen.text);
     closed(seen.text);
@@ -232,7 +233,7 @@ function side(name, state, tools) {
     clearTimeout(timer);
     timer = window.setTimeout(async () => {
       try {
-        const said = await tools.ask("count", { pattern: written, n: values.n }, { key: `count-${name}`, at: element });
+        const said = await tools.ask("count", { pattern: written, n: values.n }, { key: `count-${name}`, at: picture });
         if (!said || asked !== question) return;
         const side_ = said.states.length, { n } = values, size = said.size;
         const from = (/** @type {number} */ i) => `${whole(i * size)}…${whole(Math.min(n, (i + 1) * size) - 1)}`;
@@ -265,7 +266,7 @@ function side(name, state, tools) {
     clearTimeout(later);
     later = window.setTimeout(async () => {
       try {
-        const said = await tools.ask("formula", { pattern: written }, { key: `formula-${name}`, at: element });
+        const said = await tools.ask("formula", { pattern: written }, { key: `formula-${name}`, at: formula });
         if (!said || formed !== written) return;
         formula.replaceChildren(...lines(said));
       } catch (error) {
