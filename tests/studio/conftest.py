@@ -1,6 +1,7 @@
 """One studio with three tiny models, one browser for it, and ways to ask it with and without the browser."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -72,6 +73,18 @@ def start():
 @pytest.fixture(scope="session")
 def studio(start, runs):
     return start(*(word for run in runs for word in ("--run", run)))
+
+
+def node_module(path):
+    """A file of a tool of npm, in this repository or where NODE_PATH says; else the test is skipped."""
+    folders = [
+        HERE.parents[1] / "node_modules",
+        *map(Path, os.environ.get("NODE_PATH", "").split(os.pathsep)),
+    ]
+    found = next((folder / path for folder in folders if (folder / path).is_file()), None)
+    if found is None:
+        pytest.skip("a tool of npm is needed: npm install --no-save typescript axe-core")
+    return found
 
 
 class Studio:
@@ -181,6 +194,13 @@ class Visit:
     def unreadable(self):
         """Texts whose colour is too near to what is behind them (WCAG AA), each as (text, contrast)."""
         return self.page.evaluate((HERE / "contrast.js").read_text(encoding="utf-8"))
+
+    def axe(self):
+        """The serious faults that axe-core finds for those who do not see or do not point."""
+        self.page.evaluate(node_module("axe-core/axe.min.js").read_text(encoding="utf-8"))
+        found = self.page.evaluate("() => axe.run()")["violations"]
+        serious = [one for one in found if one["impact"] in ("serious", "critical")]
+        return [(one["id"], [node["html"][:160] for node in one["nodes"]]) for one in serious]
 
     def frames(self, moves):
         """Milliseconds between repaints while a script makes one move a frame."""

@@ -2,13 +2,12 @@
 
 import gzip
 import re
-import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
 
 from regard.studio.app import FOLDERS, ROOT, Page
+from tests.studio.conftest import node_module
 
 FILES = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.is_file()]
 SCRIPTS = [path for path in FILES if path.suffix == ".js"]
@@ -38,13 +37,8 @@ def test_scripts_are_short_and_import_what_exists(path):
         assert (path.parent / target).resolve() in FILES, target
 
 
-def test_types_hold(tmp_path):
-    if shutil.which("npm") is None:
-        pytest.skip("types are checked with TypeScript, which needs npm")
-    tool = Path(__file__).parents[2] / "node_modules" / ".bin" / "tsc"
-    found = tool if tool.exists() else shutil.which("tsc")
-    if found is None:
-        pytest.skip("types are checked where TypeScript is: npm install --no-save typescript")
+def test_types_hold():
+    found = node_module(".bin/tsc")
     done = subprocess.run(
         [str(found), "-p", str(ROOT / "studio" / "tsconfig.json")],
         capture_output=True,

@@ -21,6 +21,12 @@ def test_it_looks_right_everywhere(everywhere):
     seen.clean()
 
 
+def test_axe_finds_nothing_serious(everywhere):
+    seen = everywhere.room("patterns", "compare=1&view=ranks&n=48&a=strided(t);causal")
+    seen.wait("formula-b", "if 8 divides n")
+    assert seen.axe() == []
+
+
 def test_sliders_end_on_their_last_value(visit):
     seen = visit().room("patterns")
     for key, text, value in (("t", "strided({})", 17), ("n", "strided(17)", 131), ("w", "windowed({})", 31)):
@@ -75,6 +81,11 @@ def test_long_sequences_are_counted_by_the_server(visit):
     seen.write("n", "64k")
     seen.wait("pairs-a", pairs("windowed(6) | global(2) & causal", 65_536))
     assert "Each square stands for 512×512 pairs" in seen.page.locator(".readout").first.inner_text()
+    seen.choose("view", "ranks")
+    plan = parse("windowed(6) | global(2) & causal").exchange(65_536, 4)
+    seen.page.get_by_role("cell", name=f"{plan.pairs[1]:,}", exact=True).first.wait_for()
+    seen.page.get_by_text(f"{plan.keys:,}", exact=False).first.wait_for()
+    seen.choose("view", "pairs")
     seen.write("n", "70000")
     seen.page.get_by_text("from 2 to 65,536").wait_for()
     seen.slide("n", 30)

@@ -12,13 +12,26 @@ const COLOURS = ["--accent", "--other", "--third", "--quiet"], DASHES = ["", "7 
  * A picture of series over one axis. `onpoint` is told the x where one points, and null at the end.
  * @param {{series: Series[], x: Axis, y: Axis, height?: number, label: string, onpoint?: (x: number | null) => void}} given
  */
-export function curves({ series, x, y, height = 260, label, onpoint = () => {} }) {
-  const wide = 640, left = 58, right = 14, top = 12, bottom = 40;
+export function curves(given) {
+  const box = h("div", { class: "plot" }), { series } = given;
+  let wide = 0;
+  new ResizeObserver(() => {  // drawn for the width it has, so that words keep their size
+    const now = Math.max(240, Math.round(box.clientWidth));
+    if (now !== wide) { wide = now; box.replaceChildren(drawn(given, wide)); }
+  }).observe(box);
+  box.style.minHeight = `${given.height ?? 260}px`;
+  const names = series.length > 1 && h("div", { class: "legend" }, ...series.map((one, i) => h("span", {}, h("i", { style: { background: `var(${one.colour ?? COLOURS[i % 4]})` } }), one.name)));
+  return h("div", { class: "curves" }, box, names);
+}
+
+/** @param {Parameters<typeof curves>[0]} given @param {number} wide */
+function drawn({ series, x, y, height = 260, label, onpoint = () => {} }, wide) {
+  const left = 58, right = 14, top = 12, bottom = 40;
   const xs = series.flatMap((one) => one.points.map(([a]) => a)), ys = series.flatMap((one) => one.points.map(([, b]) => b));
   const along = scale(x, xs, left, wide - right), up = scale(y, ys, height - bottom, top);
   const picture = s("svg", { viewBox: `0 0 ${wide} ${height}`, role: "img", tabindex: 0, "aria-label": `${label}. Arrow keys tell the values.` });
   for (const at of up.ticks) picture.append(s("line", { class: "rule", x1: left, x2: wide - right, y1: up.at(at), y2: up.at(at) }), s("text", { x: left - 8, y: up.at(at) + 4, "text-anchor": "end" }, short(at)));
-  for (const at of along.ticks) picture.append(s("text", { x: along.at(at), y: height - bottom + 18, "text-anchor": "middle" }, short(at)));
+  for (const at of along.ticks.filter((_, i, all) => wide > 420 || i % 2 === 0 || all.length < 4)) picture.append(s("text", { x: along.at(at), y: height - bottom + 18, "text-anchor": "middle" }, short(at)));
   picture.append(s("text", { x: wide - right, y: height - 4, "text-anchor": "end" }, x.label), s("text", { x: 4, y: 10 }, y.label));
   series.forEach((one, i) => {
     const path = one.points.filter(([a, b]) => (!x.log || a > 0) && (!y.log || b > 0)).map(([a, b], j) => `${j ? "L" : "M"}${along.at(a).toFixed(1)} ${up.at(b).toFixed(1)}`).join("");
@@ -54,8 +67,7 @@ export function curves({ series, x, y, height = 260, label, onpoint = () => {} }
     event.preventDefault();
     point(Math.min(places.length - 1, Math.max(0, now + step)));
   });
-  const names = series.length > 1 && h("div", { class: "legend" }, ...series.map((one, i) => h("span", {}, h("i", { style: { background: `var(${one.colour ?? COLOURS[i % 4]})` } }), one.name)));
-  return h("div", { class: "curves" }, picture, names);
+  return picture;
 }
 
 /** @param {Axis} axis @param {number[]} values @param {number} start where the lowest value stands @param {number} stop */

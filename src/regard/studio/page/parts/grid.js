@@ -100,9 +100,10 @@ export class Grid {
     const most = Math.max(1, ...bars), gap = Math.round((wide - from) * 0.16), room = wide - from - gap, count = bars.length;
     ctx.clearRect(from, 0, wide - from, high);
     ctx.fillStyle = colour("--half");
+    const apart = high / count > 6 ? Math.max(1, Math.round(devicePixelRatio)) : 0;
     bars.forEach((value, i) => {
       const top = Math.round((i * high) / count), next = Math.round(((i + 1) * high) / count);
-      ctx.fillRect(from + gap, top, Math.round((room * value) / most), Math.max(1, next - top - (next - top > 4 ? 1 : 0)));
+      ctx.fillRect(from + gap, top, Math.round((room * value) / most), Math.max(1, next - top - apart));
     });
   }
 

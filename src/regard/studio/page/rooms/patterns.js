@@ -7,7 +7,7 @@ import { copier, onPaper, save, saveCsv, savePng, savers } from "../parts/export
 import { segments, select, slider, text, toggle } from "../parts/fields.js";
 import { Grid, paint, svgOf } from "../parts/grid.js";
 import { facts, gallery, lede } from "../parts/table.js";
-import { extra, looks } from "./patterns_views.js";
+import { byRank, exchanged, extra, looks } from "./patterns_views.js";
 
 /** @typedef {import("../parts/state.js").State} State */
 /** @typedef {import("../parts/state.js").Values} Values */
@@ -116,7 +116,7 @@ function mount(at, state, tools) {
     const letter = (/** @type {string} */ name) => new RegExp(`\\b${name}\\b`).test(used);
     t.classList.toggle("idle", !letter("t"));
     w.classList.toggle("idle", !letter("w"));
-    tile.hidden = values.view !== "tiles";
+    tile.hidden = values.view !== "tiles" || values.n > DRAWN;
     /** @type {HTMLElement} */ (ranks.parentElement).hidden = values.view !== "ranks";
     second.element.hidden = !values.compare;
     both.classList.toggle("pair", values.compare);
@@ -141,7 +141,10 @@ function side(name, state, tools) {
   const files = savers({
     PNG: () => { if (cells) savePng(`${fileName()}.png`, 1280, 1280, (ctx) => paint(ctx, /** @type {any} */ (cells), 1280, 1280, onPaper)); },
     SVG: () => { if (cells) save(`${fileName()}.svg`, svgOf(cells, onPaper, `${seen?.text}, n = ${state.values.n}`), "image/svg+xml"); },
-    CSV: () => { if (seen && state.values.n <= DRAWN) saveCsv(`${fileName()}.csv`, [["query", "keys", ...Array.from({ length: state.values.n }, (_, k) => `k${k}`)], ...seen.rows.map((count, q) => [q, count, .../** @type {Counted} */ (seen).mask.subarray(q * state.values.n, (q + 1) * state.values.n)])]); },
+    CSV: () => {
+      if (seen && state.values.n > DRAWN && cells) saveCsv(`${fileName()}.csv`, Array.from({ length: cells.rows }, (_, i) => Array.from(/** @type {number[]} */ (cells?.levels).slice(i * (cells?.cols ?? 0), (i + 1) * (cells?.cols ?? 0)))));
+      else if (seen) saveCsv(`${fileName()}.csv`, [["query", "keys", ...Array.from({ length: state.values.n }, (_, k) => `k${k}`)], ...seen.rows.map((count, q) => [q, count, .../** @type {Counted} */ (seen).mask.subarray(q * state.values.n, (q + 1) * state.values.n)])]);
+    },
   });
   files.append(copier("Copy Python", () => python.textContent ?? ""));
   if (tools.has("costs")) files.append(h("button", { type: "button", class: "button", onclick: () => tools.go("costs", { pattern: seen?.text ?? "", n: state.values.n }) }, "Price it in Costs"));
@@ -225,7 +228,7 @@ function side(name, state, tools) {
 
   /** A length that is not drawn cell by cell: the server counts, and gives an overview. @param {Values} values @param {string} written */
   function long(values, written) {
-    const question = `${values.n} ${written}`;
+    const question = [values.n, written, values.view, ...(values.view === "ranks" ? [values.ranks, values.deal] : [])].join(" ");
     if (question === asked) return;
     asked = question;
     picture.classList.add("stale");
@@ -244,8 +247,11 @@ function side(name, state, tools) {
         grid.idle = `Each square stands for ${size}×${size} pairs.`;
         grid.show(cells);
         legend.replaceChildren(...[["--seen", "all pairs"], ["--half", "some"], ["--unseen", "none"]].map(([one, words]) => h("span", {}, h("i", { style: { background: `var(${one})` } }), words)));
-        more.replaceChildren();
+        const told = await further(values, written);
+        if (asked !== question) return;
+        more.replaceChildren(...told.nodes);
         tell(values, BigInt(said.pairs), [
+          ...told.facts,
           [`tiles of ${size}×${size}`, `${whole(said.full)} full, ${whole(said.partial)} partial`, `${whole(said.tiles - said.full - said.partial)} empty`],
           ["keys kept decoding", said.kept === null ? "all of them" : `${whole(said.kept)} at most`], ["most keys of a query", whole(said.most)],
         ]);
@@ -256,6 +262,16 @@ function side(name, state, tools) {
         field.wrong(error instanceof Error ? error.message : String(error));
       }
     }, 150);
+  }
+
+  /** What the chosen view adds where cells are not drawn. @param {Values} values @param {string} written @returns {Promise<{nodes: Node[], facts: [string, string, string?][]}>} */
+  async function further(values, written) {
+    if (values.view === "cache") return { nodes: [h("p", { class: "quiet" }, `What is held step by step is drawn up to n = ${DRAWN}.`)], facts: [] };
+    if (values.view !== "ranks") return { nodes: [], facts: [] };
+    const plan = await tools.ask("exchange", { pattern: written, n: values.n, ranks: values.ranks, deal: values.deal }, { key: `exchange-${name}`, at: picture });
+    if (!plan) return { nodes: [], facts: [] };
+    const part = { held: plan.held, pairs: plan.pairs, received: plan.received, sent: plan.sent };
+    return { nodes: [byRank(part)], facts: exchanged({ ...plan, ring: values.n * (values.ranks - 1) }) };
   }
 
   /** The formula, once nothing has changed for a moment. @param {string} written */

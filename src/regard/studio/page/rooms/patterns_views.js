@@ -33,11 +33,7 @@ export function looks(values, found, other, plan) {
         tell: (q, k) => `${cell(q, k)}. Query on rank ${plan.holder[q]}, key on rank ${plan.holder[k]}`,
       },
       legend: [["--seen", "key on the same rank"], ["--other", "key of another rank"]],
-      facts: [
-        ["keys exchanged", whole(plan.keys), plan.ring ? `${percent(plan.keys / plan.ring)} of the ${whole(plan.ring)} of a ring` : ""],
-        ["busiest rank", `${plan.imbalance.toFixed(3)}× the mean`, `dealt ${{ even: "in equal stretches", zigzag: "in a zigzag", pairs: "by equal pairs" }[plan.deal.name]}`],
-        kept(found),
-      ],
+      facts: [...exchanged({ ...plan, deal: plan.deal.name }), kept(found)],
     };
   }
   const most = Math.max(...rows), least = Math.min(...rows);
@@ -80,6 +76,16 @@ function byCache({ n }, found, cell) {
   };
 }
 
+/** What an exchange comes to. @param {{keys: number, ring: number, imbalance: number, deal: string}} plan @returns {[string, string, string?][]} */
+export const exchanged = ({ keys, ring, imbalance, deal }) => [
+  ["keys exchanged", whole(keys), ring ? `${percent(keys / ring)} of the ${whole(ring)} of a ring` : ""],
+  ["busiest rank", `${imbalance.toFixed(3)}× the mean`, `dealt ${/** @type {Record<string, string>} */ ({ even: "in equal stretches", zigzag: "in a zigzag", pairs: "by equal pairs" })[deal]}`],
+];
+
+/** What each rank does. @param {{held: number[], pairs: number[], received: number[], sent: number[]}} plan */
+export const byRank = ({ held: has, pairs, received, sent }) =>
+  table(["rank", "positions", "pairs", "keys in", "keys out"], has.map((count, i) => [String(i), whole(count), whole(pairs[i]), whole(received[i]), whole(sent[i])]), "What each rank does");
+
 /** What stands below the picture. @param {Values} values @param {Counted} found @param {Exchange | null} plan @param {(q: number | null) => void} point @returns {Node[]} */
 export function extra(values, found, plan, point) {
   if (values.view === "cache") {
@@ -87,5 +93,5 @@ export function extra(values, found, plan, point) {
     return [curves({ series: [{ name: "held", points }], x: { label: "step" }, y: { label: "keys held" }, height: 200, label: "Keys held at each step", onpoint: point })];
   }
   if (!plan) return [];
-  return [table(["rank", "positions", "pairs", "keys in", "keys out"], plan.held.map((count, i) => [String(i), whole(count), whole(plan.pairs[i]), whole(plan.received[i]), whole(plan.sent[i])]), "What each rank does")];
+  return [byRank(plan)];
 }
