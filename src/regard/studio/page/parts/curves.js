@@ -26,7 +26,7 @@ export function curves(given) {
 
 /** @param {Parameters<typeof curves>[0]} given @param {number} wide */
 function drawn({ series, x, y, height = 260, label, onpoint = () => {} }, wide) {
-  const left = 58, right = 14, top = 12, bottom = 40;
+  const left = 58, right = 14, top = 26, bottom = 40;
   const xs = series.flatMap((one) => one.points.map(([a]) => a)), ys = series.flatMap((one) => one.points.map(([, b]) => b));
   const along = scale(x, xs, left, wide - right), up = scale(y, ys, height - bottom, top);
   const picture = s("svg", { viewBox: `0 0 ${wide} ${height}`, role: "img", tabindex: 0, "aria-label": `${label}. Arrow keys tell the values.` });

@@ -59,7 +59,7 @@ export function slider(state, key, { label, min, max, step = 1, most = max, hint
     if (anyway || number(typed.value) !== value) { typed.value = value.toLocaleString("en"); box.wrong(null); }
   };
   typed.addEventListener("blur", () => shown(true));
-  state.watch((_, changed) => { if (changed.has(key)) requestAnimationFrame(() => shown(false)); });
+  state.watch((_, changed) => { if (changed.has(key)) shown(false); });
   shown(true);
   return box;
 }

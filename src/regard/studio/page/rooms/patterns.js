@@ -105,10 +105,10 @@ function mount(at, state, tools) {
   first.grid.onpoint = (row, col) => second.grid.point(row, col);
   second.grid.onpoint = (row, col) => first.grid.point(row, col);
   const both = h("div", { class: "sides" }, first.element, second.element);
-  const choices = h("div", { class: "bar" }, views, tile, h("div", { class: "bar ranks" }, ranks, deal), toggle(state, "compare", { label: "Compare two" }));
+  const choices = h("div", { class: "bar choices" }, views, tile, h("div", { class: "bar ranks" }, ranks, deal), toggle(state, "compare", { label: "Compare two" }));
   at.append(
     lede("Who may look at whom", "Each row is a query, each filled square a key that it sees. Drag, type, point: every number is counted, none is estimated.", copier("Copy link", tools.link)),
-    gallery(state, examples, "Examples"), h("div", { class: "card stack controls" }, h("div", { class: "bar" }, n, t, w), choices), both,
+    gallery(state, examples, "Examples"), h("div", { class: "card controls" }, h("div", { class: "bar" }, n, t, w)), choices, both,
   );
 
   state.watch((values) => {
