@@ -113,10 +113,10 @@ class Workers:
             self.waiting -= 1
         worker = None
         try:
-            while self.idle and worker is None:
-                worker = self.idle.pop()
-                if worker.process.returncode is not None:  # it died while nobody looked
-                    worker = None
+            worker = self._idle()
+            if worker is None and self.closing:  # one that is about to be free loads sooner than a new one
+                await asyncio.wait(self.closing, timeout=SETTLING, return_when=asyncio.FIRST_COMPLETED)
+                worker = self._idle()
             worker = worker or await Worker.start(self.folders)
             self.busy.add(worker)
             async for said in self._within(worker, name, fields, seconds):
@@ -125,6 +125,13 @@ class Workers:
             task = asyncio.create_task(self._put_back(worker))
             self.closing.add(task)
             task.add_done_callback(self.closing.discard)
+
+    def _idle(self) -> Worker | None:
+        while self.idle:
+            worker = self.idle.pop()
+            if worker.process.returncode is None:  # else it died while nobody looked
+                return worker
+        return None
 
     async def _within(
         self, worker: Worker, name: str, fields: object, seconds: float | None
