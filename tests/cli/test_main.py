@@ -83,7 +83,7 @@ def call(*words, **environment):
         del os.environ[name]
     return shown.getvalue()
 
-HEAVY = {"torch", "numpy", "sympy", "matplotlib", "transformers", "gradio", "tokenizers", "PIL"}
+HEAVY = {"torch", "numpy", "sympy", "matplotlib", "transformers", "uvicorn", "tokenizers", "PIL"}
 assert not HEAVY & before
 for words in json.loads(sys.argv[1]):
     shown = call(*words)

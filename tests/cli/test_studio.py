@@ -4,7 +4,7 @@ from typer.testing import CliRunner
 
 from regard.cli.studio import studio
 
-pytest.importorskip("gradio", reason="the studio is not installed: pip install 'regard[studio]'")
+pytest.importorskip("uvicorn", reason="the studio is not installed: pip install 'regard[studio]'")
 
 
 def call(*words):

@@ -3,12 +3,9 @@
 A job takes the number of an input and gives something to compare, the same each time.
 """
 
-import asyncio
 import io
-import re
 import threading
 import warnings
-from dataclasses import replace
 from pathlib import Path
 
 import matplotlib as mpl
@@ -143,7 +140,7 @@ def _drawn(figure, folder):
 
 def jobs_of(world, only=()):
     """All of them by name, or those whose names begin so."""
-    groups = {"probe": probing, "zoo": keeping, "generate": generating, "studio": visiting}
+    groups = {"probe": probing, "zoo": keeping, "generate": generating}
     wanted = [make for name, make in groups.items() if not only or any(one.startswith(name) for one in only)]
     jobs = {name: job for make in wanted for name, job in make(world).items()}
     return {name: job for name, job in jobs.items() if not only or name.startswith(only)}
@@ -346,51 +343,3 @@ def generating(world):
         "inference": inference,
     }
     return {f"generate:{name}": lambda i, job=job: plain(job(i)) for name, job in jobs.items()}
-
-
-def visiting(world):
-    """The studio's handlers, as its page calls them; nothing where the studio is not installed."""
-    try:
-        import gradio as gr
-    except ImportError:
-        return {}
-    from regard.studio.models import Models
-    from regard.studio.rooms import dialogue, recurrence, sentiment, sharing, vision
-
-    models = Models({name: world.runs[name] for name in ("images", "texts", "gru", "language")})
-
-    async def made(build):
-        with gr.Blocks() as page:
-            build(models)
-        return {fn.fn.__name__: fn.fn for fn in page.fns.values() if fn.fn is not None}
-
-    rooms = {
-        module.__name__.rpartition(".")[2]: asyncio.run(made(module.build))
-        for module in (dialogue, sentiment, vision)
-    }
-
-    def looked(i):
-        asked, html = rooms["vision"]["upload"]("images", str(world.folder / f"{i}.png"), i % 3, i % 2)
-        return html, list(rooms["vision"]["hide"](asked))
-
-    def wrote(i):
-        how = (0.8, 0, 1.0, i, bool(i % 2))  # temperature, top-k, top-p, seed and cache
-        *_, (told, html) = rooms["dialogue"]["write"]("language", world.text(i), 12 + i, *how)
-        both = rooms["dialogue"]["ask"](replace(told, seconds=0.0), 0, i % 3)
-        return _untimed(html), _untimed("".join(both))
-
-    jobs = {
-        "judge": lambda i: rooms["sentiment"]["judge"](("texts", "gru")[i % 2], world.text(i), ()),
-        "vary": lambda i: rooms["sentiment"]["vary"](("texts", "gru")[i % 2], world.text(i)),
-        "upload": looked,
-        "pick": lambda i: rooms["vision"]["pick"]("images", 1 + i, 0, 0)[1],
-        "write": wrote,
-        "grids": lambda i: recurrence.grids(2 + i, 3, i, bool(i % 2)),
-        "share": lambda i: recurrence.share(0.5 + i / 10, 10 + i),
-        "slid": lambda i: sharing.slid(9, 1 + i, 1, 0, 1),
-    }
-    return {f"studio:{name}": lambda i, job=job: plain(job(i)) for name, job in jobs.items()}
-
-
-def _untimed(html):
-    return re.sub(r"[\d,]+ per second", "", html)

@@ -1,7 +1,7 @@
 """Threads on shared models, runs and settings: each gets what it would get alone, and nothing is left behind.
 
-Every public function of `probe` and `zoo`, generating and streaming in every way, and the studio's handlers,
-asked about different inputs at the same time. Values must be the same to the last bit.
+Every public function of `probe` and `zoo`, generating and streaming in every way, asked about different
+inputs at the same time. Values must be the same to the last bit.
 """
 
 import json

@@ -1,13 +1,14 @@
-"""One studio with three tiny models, one browser for it, and a way to ask it without a browser."""
+"""One studio with three tiny models, one browser for it, and ways to ask it with and without the browser."""
 
-import asyncio
 import json
+import os
+import re
 import shutil
 import subprocess
 import sys
 import urllib.error
 import urllib.request
-import uuid
+from pathlib import Path
 
 import pytest
 
@@ -15,12 +16,15 @@ from regard.data import CharTokenizer, WordTokenizer, load
 from regard.models import GPT, Encoder, EncoderConfig, GPTConfig, ViT, ViTConfig
 from tests.train.runs.conftest import draw, write_run
 
-pytest.importorskip("gradio", reason="the studio is not installed: pip install 'regard[studio]'")
+pytest.importorskip("uvicorn", reason="the studio is not installed: pip install 'regard[studio]'")
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 COMMAND = (
     "import typer\nfrom regard.cli.studio import studio\napp = typer.Typer()\napp.command()(studio)\napp()\n"
 )
+HERE = Path(__file__).parent
+WIDTHS = (1280, 360)
+SCHEMES = ("light", "dark")
 
 
 @pytest.fixture(scope="session")
@@ -43,18 +47,6 @@ def runs(tmp_path_factory):
         write_run(folder / "play-gpt", gpt, {"task": "language", "data": "play", "context": 320}, play),
         write_run(folder / "verdicts-encoder", encoder, verdicts, words),
     ]
-
-
-def built(build, models):
-    """The page of one room."""
-    import gradio as gr
-
-    async def make():  # inside a loop, for Gradio makes one where there is none and leaves it open
-        with gr.Blocks() as page:
-            build(models)
-        return page
-
-    return asyncio.run(make())
 
 
 @pytest.fixture(scope="session")
@@ -83,6 +75,18 @@ def studio(start, runs):
     return start(*(word for run in runs for word in ("--run", run)))
 
 
+def node_module(path):
+    """A file of a tool of npm, in this repository or where NODE_PATH says; else the test is skipped."""
+    folders = [
+        HERE.parents[1] / "node_modules",
+        *map(Path, os.environ.get("NODE_PATH", "").split(os.pathsep)),
+    ]
+    found = next((folder / path for folder in folders if (folder / path).is_file()), None)
+    if found is None:
+        pytest.skip("a tool of npm is needed: npm install --no-save typescript axe-core")
+    return found
+
+
 class Studio:
     """A running studio."""
 
@@ -91,12 +95,16 @@ class Studio:
 
     def get(self, path, **headers):
         """Status and body of a request."""
-        request = urllib.request.Request(self.address + path.lstrip("/"), headers=headers)
-        return self._send(request)
+        return self._send(urllib.request.Request(self.address + path.lstrip("/"), headers=headers))
 
-    def post(self, path, body, kind="application/json"):
-        request = urllib.request.Request(self.address + path, data=body, headers={"content-type": kind})
-        return self._send(request)
+    def post(self, path, body, **headers):
+        return self._send(urllib.request.Request(self.address + path, data=body, headers=headers))
+
+    def ask(self, action, **fields):
+        """(status, answer) of an action, `patterns/formula`; of a stream, the list of its parts."""
+        status, said = self.post(f"api/{action}", json.dumps(fields).encode())
+        lines = [json.loads(line) for line in said.splitlines()]
+        return status, lines[0] if len(lines) == 1 else lines
 
     @staticmethod
     def _send(request):
@@ -105,39 +113,6 @@ class Studio:
                 return answer.status, answer.read().decode("utf-8", "replace")
         except urllib.error.HTTPError as error:
             return error.code, error.read().decode("utf-8", "replace")
-
-    def config(self):
-        return json.loads(self.get("config")[1])
-
-    def ask(self, element, event, **values):
-        """What the handler of an element's event answers, as any program could ask it; values by element."""
-        config = self.config()
-        names = {part["id"]: part["props"].get("elem_id") for part in config["components"]}
-        defaults = {part["id"]: part["props"].get("value") for part in config["components"]}
-        number, found = next(
-            (i, one)
-            for i, one in enumerate(config["dependencies"])
-            if any(names.get(target) == element and kind == event for target, kind in one["targets"])
-        )
-        data = [values.get(names[i] or "", defaults[i]) for i in found["inputs"]]
-        session = uuid.uuid4().hex
-        body = {
-            "data": data,
-            "fn_index": found.get("id", number),
-            "session_hash": session,
-            "event_data": None,
-        }
-        status, said = self.post("gradio_api/queue/join", json.dumps(body).encode())
-        if status != 200:
-            return status, said
-        request = urllib.request.Request(f"{self.address}gradio_api/queue/data?session_hash={session}")
-        with urllib.request.urlopen(request, timeout=120) as stream:
-            for line in stream:
-                if line.startswith(b"data:"):
-                    message = json.loads(line[5:])
-                    if message["msg"] == "process_completed":
-                        return message["success"], message["output"]
-        raise AssertionError("the stream ended without an answer")
 
 
 @pytest.fixture(scope="module")  # while it runs, nothing else in the process can use asyncio
@@ -157,45 +132,92 @@ class Visit:
     """A page of the studio, with all that it asked for and complained about."""
 
     def __init__(self, page, address):
-        self.page, self.requests, self.complaints = page, [], []
+        self.page, self.address, self.requests, self.complaints = page, address, [], []
         page.on("request", lambda one: self.requests.append(one.url))
         page.on("console", lambda one: self.complaints.append(one.text) if one.type == "error" else None)
         page.on("pageerror", lambda one: self.complaints.append(str(one)))
-        page.goto(address)
-        page.wait_for_selector("#picture-a svg", timeout=60_000)
 
-    def room(self, name):
-        tab = self.page.get_by_role("tab", name=name)
-        if tab.is_visible():
-            tab.click()
-        else:  # on a phone most rooms are behind the dots
-            self.page.locator(".overflow-menu > button").click()
-            self.page.locator(".overflow-dropdown button", has_text=name).click()
-        return self.page
+    def room(self, name, state=""):
+        """Open a room, in the state of a URL."""
+        self.page.goto(f"{self.address}#{name}{'?' + state if state else ''}")
+        self.page.wait_for_selector(f"main[data-ready={name}]")
+        return self
 
-    def text(self, element):
-        return self.page.locator(f"#{element}").inner_text()
+    @property
+    def state(self):
+        """What the URL says of the room's state."""
+        return self.page.evaluate("location.hash").partition("?")[2]
 
-    def write(self, element, text):
-        field = self.page.locator(f"#{element} textarea, #{element} input").first
-        field.fill(text)
-        field.press("End")
+    def key(self, key, kind=""):
+        """The controls of a key of the state, of one kind: `range`, `text`, `radio` or `checkbox`."""
+        return self.page.locator(f"[data-key={key}]" + (f"[type={kind}]" if kind else ""))
 
-    def press(self, element, key, times=1):
-        """Move a slider by the keyboard."""
-        knob = self.page.locator(f"#{element} input[type=range]")
-        knob.focus()
-        for _ in range(times):
-            knob.press(key)
+    def write(self, key, text):
+        """Type into a text field."""
+        field = self.page.locator(
+            f"input[type=text][data-key={key}]:visible, textarea[data-key={key}]:visible"
+        )
+        field.first.fill(text)
 
-    def wait(self, element, text, timeout=30_000):
-        """Until an element says something."""
-        script = "([id, text]) => document.getElementById(id)?.innerText.includes(text)"
-        self.page.wait_for_function(script, arg=[element, text], timeout=timeout)
+    def choose(self, key, value):
+        """One of several: a segment or an entry of a list."""
+        if self.page.locator(f"select[data-key={key}]").count():
+            self.page.locator(f"select[data-key={key}]").select_option(value)
+        else:
+            self.page.locator(f"[data-key={key}][value='{value}']").check()
+
+    def slide(self, key, value):
+        """Put a slider where a hand would, in one go."""
+        script = (
+            "(one, value) => { one.value = value; one.dispatchEvent(new Event('input', {bubbles: true})); }"
+        )
+        self.key(key, "range").evaluate(script, str(value))
+
+    def read(self, name):
+        """The text of what is marked `data-read`."""
+        return self.page.locator(f"[data-read={name}]").inner_text()
+
+    def wait(self, name, text, timeout=30_000):
+        """Until what is marked says something."""
+        script = "([name, text]) => document.querySelector(`[data-read=${name}]`)?.innerText.includes(text)"
+        self.page.wait_for_function(script, arg=[name, text], timeout=timeout)
+
+    def wait_state(self, text, there=True):
+        """Until the URL says something, or says it no more."""
+        script = "([text, there]) => location.hash.includes(text) === there"
+        self.page.wait_for_function(script, arg=[text, there])
+
+    def fits(self):
+        """Whether nothing is wider than the window."""
+        return self.page.evaluate("(one => one.scrollWidth <= one.clientWidth)(document.documentElement)")
+
+    def unreadable(self):
+        """Texts whose colour is too near to what is behind them (WCAG AA), each as (text, contrast)."""
+        return self.page.evaluate((HERE / "contrast.js").read_text(encoding="utf-8"))
+
+    def axe(self):
+        """The serious faults that axe-core finds for those who do not see or do not point."""
+        self.page.evaluate(node_module("axe-core/axe.min.js").read_text(encoding="utf-8"))
+        found = self.page.evaluate("() => axe.run()")["violations"]
+        serious = [one for one in found if one["impact"] in ("serious", "critical")]
+        return [(one["id"], [node["html"][:160] for node in one["nodes"]]) for one in serious]
+
+    def frames(self, moves):
+        """Milliseconds between repaints while a script makes one move a frame."""
+        script = (HERE / "frames.js").read_text(encoding="utf-8")
+        return self.page.evaluate(script.replace("MOVES", moves))
+
+    def clean(self):
+        """Nothing was fetched from elsewhere, and nothing complained about."""
+        foreign = [
+            url for url in self.requests if not re.match(re.escape(self.address) + "|data:|blob:", url)
+        ]
+        assert (foreign, self.complaints) == ([], [])
 
 
 @pytest.fixture
 def visit(browser, studio):
+    """`visit()` opens a page; `visit(360, color_scheme="dark")` one of another size and scheme."""
     opened = []
 
     def go(width=1280, **options):
@@ -206,3 +228,10 @@ def visit(browser, studio):
     yield go
     for context in opened:
         context.close()
+
+
+@pytest.fixture(params=[(width, scheme) for width in WIDTHS for scheme in SCHEMES], ids=str)
+def everywhere(request, visit):
+    """A visit at each width and in each scheme."""
+    width, scheme = request.param
+    return visit(width, color_scheme=scheme)

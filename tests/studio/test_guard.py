@@ -1,12 +1,10 @@
 import asyncio
-import os
-import time
 
 import pytest
 
 from regard.studio import limits
 from regard.studio.guard import Guard, foreign, loopback
-from regard.studio.quotas import Tally, Uploads
+from regard.studio.quotas import Tally
 from regard.studio.server import check_address
 
 TOKEN = "correct horse battery"
@@ -105,7 +103,7 @@ def test_tokens_cannot_be_tried_out_for_long():
 def test_pages_of_another_origin_can_do_nothing(method, token):
     known = {} if token is None else {"authorization": f"Bearer {token}"}
     for origin in ("http://evil.example", "null", "", "http://127.0.0.1:7861", "http://127.0.0.1"):
-        status, _, text = ask(token, method=method, path="/gradio_api/upload", origin=origin, **known)
+        status, _, text = ask(token, method=method, path="/api/vision/look", origin=origin, **known)
         assert (status, text) == (403, "this studio takes nothing from pages of another origin")
     assert ask(token, method=method, origin="http://127.0.0.1:7860", **known)[0] == 200
     assert ask(token, method=method, **known)[0] == 200  # a program, which no page can make use of
@@ -118,34 +116,42 @@ def test_a_link_from_elsewhere_leads_here_and_a_form_does_not():
     assert not foreign("POST", {"host": "a", "sec-fetch-site": "same-origin"})
 
 
-def test_uploads_have_a_quota(monkeypatch, tmp_path):
+def test_uploads_have_a_quota(monkeypatch):
     monkeypatch.setattr(limits, "VISITOR", 1000)
-    monkeypatch.setattr(limits, "STORED", 1500)
-    guard = Guard(inner, None, Uploads(tmp_path))
+    monkeypatch.setattr(limits, "SMALL", 100)
+    guard = Guard(inner, None)
 
-    def upload(size):
-        return ask(guard=guard, method="POST", path="/gradio_api/upload", content_length=str(size))
+    def send(size):
+        return ask(guard=guard, method="POST", path="/api/vision/look", content_length=str(size))
 
-    assert ask(guard=guard, method="POST", path="/gradio_api/upload")[0] == 411
-    assert [upload(400)[0] for _ in range(3)] == [200, 200, 429]
-    assert "at most 1,000 bytes may be uploaded in 10 minutes" in upload(400)[2]
-    assert ask(guard=guard, method="POST", path="/gradio_api/queue/join", content_length="400")[0] == 200
-    assert upload(200)[0] == 200  # what was refused was not counted
+    assert [send(400)[0] for _ in range(3)] == [200, 200, 429]
+    assert "at most 1,000 bytes may be uploaded in 10 minutes" in send(400)[2]
+    assert send(90)[0] == 200  # a small question is no upload
+    assert send(200)[0] == 200  # what was refused was not counted
+    assert ask(guard=guard, body=(bytes(60), bytes(60)))[0] is None  # nor may a body without a length be one
 
 
-def test_the_oldest_uploads_make_room(monkeypatch, tmp_path):
-    monkeypatch.setattr(limits, "STORED", 1000)
-    now = time.time()
-    for i in range(5):
-        (tmp_path / f"d{i}").mkdir()
-        (tmp_path / f"d{i}" / "p.png").write_bytes(bytes(200))
-        os.utime(tmp_path / f"d{i}" / "p.png", (now - 100 + i, now - 100 + i))
-    uploads = Uploads(tmp_path)
-    assert uploads.refused("me", "300") is None
-    assert [(tmp_path / f"d{i}" / "p.png").exists() for i in range(5)] == [False, False, True, True, True]
-    os.utime(tmp_path / "d4" / "p.png", (now - 4000, now - 4000))  # an hour and more
-    uploads.clear(0)
-    assert [(tmp_path / f"d{i}" / "p.png").exists() for i in range(2, 5)] == [True, True, False]
+def test_a_token_can_be_typed():
+    guard = Guard(inner, TOKEN)
+    html = {"accept": "text/html,*/*"}
+    status, headers, page = ask(guard=guard, **html)
+    assert (status, "<form" in page, "password" in page) == (401, True, True)
+    assert "script-src 'self'" in headers["content-security-policy"]
+    assert ask(guard=guard)[2].startswith("this studio needs its token")  # to a program
+
+    def login(token, **more):
+        body = (f"token={token.replace(' ', '+')}".encode(),)
+        return ask(guard=guard, method="POST", path="/login", body=body, **more)
+
+    status, headers, _ = login(TOKEN)
+    assert (status, headers["location"]) == (303, "/")
+    assert ask(guard=guard, cookie=headers["set-cookie"].partition(";")[0])[0] == 200
+    assert login(TOKEN, origin="http://evil.example")[0] == 403
+    for _ in range(limits.ATTEMPTS):
+        status, _, page = login("<b>wrong")
+        assert (status, "that is not the token" in page) == (401, True)
+    assert login(TOKEN)[0] == 429
+    assert ask(Guard(inner).token, method="POST", path="/login")[0] == 200  # without a token there is no door
 
 
 def test_a_tally_forgets():
@@ -171,8 +177,8 @@ def test_the_redirect_stays_here():
 def test_long_bodies_are_cut_off():
     assert ask(content_length=str(limits.BODY + 1))[0] == 413
     assert ask(content_length="many")[0] == 400
-    part = bytes(limits.BODY // 2)
-    assert ask(body=(part, part, b"x"))[0] is None
+    part, length = bytes(limits.BODY // 2), {"content_length": str(limits.BODY)}
+    assert ask(body=(part, part, b"x"), **length)[0] is None
     assert ask(body=(b"a", b"b"))[2] == "insideab"
 
 

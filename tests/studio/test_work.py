@@ -1,41 +1,32 @@
-"""Work that ends: a process that is stopped when its time is up, and models that look at the clock."""
+"""Work that ends: a process is told to stop, and ended where it does not; models look at the clock."""
 
 import asyncio
-import builtins
-import operator
 import os
-import time
+import signal
 
 import pytest
-import torch
 
 from regard.studio import limits
 from regard.studio.budget import Budget
-from regard.studio.models import Models, gather
-from regard.studio.rooms import costs, dialogue, lessons, patterns, sentiment, vision
-from regard.studio.work import WORKERS, within
+from regard.studio.limits import FieldError
+from regard.studio.work import BusyError, Workers
 from regard.train import load_run
-from regard.train.runs.texts import TextRun
-from tests.studio.conftest import built
 
-# The first takes minutes, the second would.
-SLOW_CURVE = "randomblocks(16, 97, 7) | randomblocks(17, 101, 7) | randomblocks(18, 103, 7)"
-SLOW_PICTURE = "randomblocks(1, 1024, 7) | randomblocks(1, 1024, 8)"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _end_workers():
-    yield
-    WORKERS.close()
+# Minutes of sympy and of counting, each of which a limit is too late to see.
+SLOW = {
+    "pattern": "randomblocks(16, 97, 7) | randomblocks(17, 101, 7) | randomblocks(18, 103, 7)",
+    "n": 65_536,
+}
+QUICK = {"pattern": "strided(5)", "n": 30}
 
 
-@pytest.fixture(scope="module")
-def models(runs):
-    return Models(gather(runs).runs)
+async def first(workers, name, fields, **more):
+    return [part async for part in workers.ask(name, fields, **more)]
 
 
-def run(*asked, seconds=60):
-    return asyncio.run(within(*asked, seconds=seconds))
+async def settled(workers):
+    while workers.closing:
+        await asyncio.wait(workers.closing)
 
 
 def gone(pid):
@@ -46,100 +37,60 @@ def gone(pid):
     return False
 
 
-def test_one_process_answers_one_question_after_another():
-    first = run(os.getpid)
-    assert run(operator.add, 2, 3) == 5
-    with pytest.raises(ValueError, match="invalid literal for int"):
-        run(int, "x")
-    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
-        run(operator.floordiv, 1, 0)
-    assert run(print, "no answer, but a line of its own") is None
-    assert run(builtins.eval, "'gradio' in __import__('sys').modules") is False  # it would load for seconds
-    assert run(torch.get_num_threads) == 1
-    with pytest.raises(ValueError, match="this takes more than 2,000,000,000 bytes, all that one"):
-        run(torch.ones, 10**9)
-    with pytest.raises(ValueError, match="this takes more than"):
-        run(operator.mul, b"x", 10**10)
-    again = run(os.getpid)
-    assert (again, again == os.getpid()) == (run(os.getpid), False)
-    assert gone(first) or again == first
+def test_one_process_answers_one_question_after_another_and_is_stopped():
+    async def story():
+        workers = Workers(1)
+        try:
+            (said,) = await first(workers, "patterns/count", QUICK)
+            assert b'"pairs":165' in said
+            await settled(workers)
+            (worker,) = workers.idle
+            with pytest.raises(FieldError, match="no pattern is called 'nonsense'") as refused:
+                await first(workers, "patterns/count", {"pattern": "nonsense", "n": 3})
+            assert (refused.value.field, "\n" in str(refused.value)) == ("pattern", False)
+            with pytest.raises(FieldError, match=r"this was stopped after 0\.5 seconds"):
+                await first(workers, "patterns/count", SLOW, seconds=0.5)
+            await settled(workers)
+            leaving = asyncio.create_task(first(workers, "patterns/count", SLOW))
+            await asyncio.sleep(0.3)
+            leaving.cancel()  # the visitor goes
+            with pytest.raises(asyncio.CancelledError):
+                await leaving
+            assert b'"pairs":165' in (await first(workers, "patterns/count", QUICK))[0]
+            await settled(workers)
+            assert len(workers.idle) == 1
+            assert worker.process.pid != os.getpid()
+            os.kill(workers.idle[0].process.pid, signal.SIGKILL)
+            await workers.idle[0].process.wait()
+            assert b'"pairs":165' in (await first(workers, "patterns/count", QUICK))[0]  # by another
+            await settled(workers)
+            pid = workers.idle[0].process.pid
+        finally:
+            await workers.close()
+        assert gone(pid)
+
+    asyncio.run(story())
 
 
-def handlers(build, models):
-    """The functions behind a room's controls, by name."""
-    return {fn.fn.__name__: fn.fn for fn in built(build, models).fns.values() if fn.fn is not None}
+def test_too_many_are_told_to_come_again(monkeypatch):
+    async def story():
+        monkeypatch.setattr(limits, "WAITING", 1)
+        workers = Workers(1)
+        try:
+            tasks = [asyncio.create_task(first(workers, "patterns/count", QUICK)) for _ in range(3)]
+            done = await asyncio.gather(*tasks, return_exceptions=True)
+            assert [type(one) for one in done].count(BusyError) == 1, done
+        finally:
+            await settled(workers)
+            await workers.close()
 
-
-def test_rooms_have_their_slow_work_ended(models, monkeypatch):
-    monkeypatch.setattr(limits, "SECONDS", 1)
-    pid = run(os.getpid)
-    curve = handlers(costs.build, models)["draw"]
-    assert "this was stopped after 1 seconds" in asyncio.run(curve("gpt2", "", 1 << 20, SLOW_CURVE))
-    assert gone(pid)
-    typed = handlers(patterns.build, models)["typed_in"]
-    kind, out = asyncio.run(typed(patterns.TYPED, 1, 1, 24, "64k", SLOW_PICTURE))
-    assert kind == patterns.TYPED
-    assert "takes too long to count" in out  # a pattern knows before it begins
+    asyncio.run(story())
 
 
 def test_a_model_looks_at_the_clock(runs):
     run = load_run(runs[2])
     spent = Budget(0).of(run)
     with pytest.raises(ValueError, match="this was stopped after 0 seconds"):
-        sentiment.answer(spent, "the acting is dull")
-    assert "acting" in sentiment.answer(Budget(60).of(run), "the acting is dull")
+        spent.predict(["the acting is dull"])
+    assert Budget(60).of(run).predict(["the acting is dull"])[0].label in ("negative", "positive")
     assert all(not part._forward_pre_hooks for part in run.model.modules())
-    run = load_run(runs[0])
-    with pytest.raises(ValueError, match="stopped"):
-        vision.from_sample("m", Budget(0).of(run), 1)
-    asked = vision.from_sample("m", run, 1)
-    with pytest.raises(ValueError, match="stopped"):
-        list(vision.hidden(asked, Budget(0).of(run)))
-
-
-def test_a_text_that_is_long_to_the_model_is_refused_at_once(models):
-    begin = time.monotonic()
-    judge = handlers(sentiment.build, models)["judge"]
-    texts = [name for name in models.names(TextRun) if name.startswith("zoo:")]
-    for name in texts:
-        out, past, _ = judge(name, "🦁" * 4000, ())
-        assert "fault" in out
-        assert past == ()
-    assert time.monotonic() - begin < 20
-
-
-def test_writing_ends_and_says_so(runs, monkeypatch):
-    monkeypatch.setattr(limits, "SECONDS", 0)
-    how = dialogue.Decoding(cached=False)
-    *_, (told, notice) = dialogue.continued(load_run(runs[1]), "m", "PORTIA:", 50, how)
-    assert notice == "stopped after 0 seconds, which is all that one question gets here"
-    assert len(told.ids) - told.given == 1
-
-
-def test_lessons_are_computed_elsewhere_and_can_be_stopped(models):
-    room = handlers(lessons.build, models)
-
-    async def stopped():
-        steps = room["work"]("why-generation-is-slow")
-        first, _ = await anext(steps)
-        computing = asyncio.create_task(anext(steps))
-        await asyncio.sleep(1)
-        (worker,) = WORKERS.busy
-        computing.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await computing
-        return first, worker.process.pid
-
-    first, pid = asyncio.run(stopped())
-    assert "some seconds" in first
-    assert gone(pid)
-    judged = room["turn"]("counting-attention", "autoregressive", "n(n+1)/2")
-    assert "right on the domain" in asyncio.run(judged)
-
-
-def test_a_process_that_died_is_replaced():
-    pid = run(os.getpid)
-    os.kill(pid, 9)
-    WORKERS.idle[-1].process.wait()
-    with pytest.raises(RuntimeError, match="the process ended"):  # which is another, or it would not answer
-        run(os._exit, 3)

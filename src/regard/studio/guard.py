@@ -7,17 +7,21 @@ the same, so what says that it comes from one is refused.
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import hmac
 import ipaddress
 import re
 import secrets
 from collections.abc import Awaitable, Callable, MutableMapping
+from html import escape
 from http.cookies import CookieError, SimpleCookie
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from regard.studio import limits
-from regard.studio.quotas import Tally, Uploads
+from regard.studio.quotas import Tally
 
 Message = MutableMapping[str, Any]  # of ASGI, as are the others
 Scope = Message
@@ -28,16 +32,17 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 Refusal = tuple[int, str, dict[str, str]]  # status, text and headers
 
 COOKIE = "regard-studio"
-# Gradio writes scripts into its page and builds functions from text; nothing may come from or go elsewhere.
+# The page has no script, style or address but the files beside it; pictures may be drawn into it.
 POLICY = (
-    "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
-    "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; object-src 'none'; "
-    "frame-ancestors 'none'; base-uri 'self'; form-action 'self'"
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "img-src 'self' data: blob:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
 HEADERS = {
     "content-security-policy": POLICY,
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
 }
 
 
@@ -47,27 +52,31 @@ class Guard:
     The cookie proves that its owner had the token, and nothing can be learned of the token from it.
     """
 
-    def __init__(self, app: App, token: str | None = None, uploads: Uploads | None = None) -> None:
+    def __init__(self, app: App, token: str | None = None) -> None:
         self.app = app
         self.token = token
-        self.uploads = uploads
         self.stamp = secrets.token_hex(32)
         self.wrong = Tally(60, limits.ATTEMPTS)
+        self.brought = Tally(60 * limits.MINUTES, limits.VISITOR)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or refuse it."""
-        if scope["type"] == "lifespan":
-            await self.app(scope, receive, send)
-            return
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         if scope["type"] != "http":
             await send({"type": "websocket.close", "code": 1008})
+            return
+        if self.token is not None and (scope["method"], scope["path"]) == ("POST", "/login"):
+            if foreign("POST", headers):
+                await _say(send, 403, "this studio takes nothing from pages of another origin")
+            else:
+                await self._login(self.token, scope, receive, send)
             return
         refusal = self._refused(scope, headers)
         if refusal is None and foreign(scope["method"], headers):
             refusal = 403, "this studio takes nothing from pages of another origin", {}
         if refusal is not None:
-            await _say(send, *refusal)
+            page = refusal[0] in (401, 429) and "text/html" in headers.get("accept", "")
+            await (_door(send, *refusal) if page else _say(send, *refusal))
             return
         if not headers.get("content-length", "0").isdigit():
             await _say(send, 400, "content-length must be a number")
@@ -75,12 +84,35 @@ class Guard:
         if int(headers.get("content-length", "0")) > limits.BODY:
             await _say(send, 413, f"a request may have at most {limits.BODY:,} bytes")
             return
-        if self.uploads is not None and scope["path"].rstrip("/").endswith("/upload"):
-            full = self.uploads.refused(visitor(scope), headers.get("content-length"))
-            if full is not None:
-                await _say(send, *full)
+        if (length := int(headers.get("content-length", "0"))) > limits.SMALL:
+            if self.brought.full(visitor(scope), length):
+                why = f"at most {limits.VISITOR:,} bytes may be uploaded in {limits.MINUTES} minutes"
+                await _say(send, 429, why, {"retry-after": "60"})
                 return
-        await self.app(scope, _bounded(receive), _dressed(send))
+            self.brought.add(visitor(scope), length)
+        await self.app(
+            scope, _bounded(receive, limits.SMALL if length <= limits.SMALL else limits.BODY), _dressed(send)
+        )
+
+    async def _login(self, token: str, scope: Scope, receive: Receive, send: Send) -> None:
+        """The door's form: its one field is the token."""
+        taken = b""
+        while len(taken) < limits.EXPRESSION:
+            message = await receive()
+            taken += message.get("body", b"")
+            if not message.get("more_body"):
+                break
+        given = dict(parse_qsl(taken.decode("utf-8", "replace"))).get("token", "").strip()
+        if self.wrong.full(visitor(scope)):
+            await _door(send, 429, "too many wrong tokens: try again in a minute", {"retry-after": "60"})
+        elif same(given, token):
+            await _say(send, 303, "come in", {"location": "/", "set-cookie": self._cookie()})
+        else:
+            self.wrong.add(visitor(scope))
+            await _door(send, 401, "that is not the token that was printed when the studio started", {})
+
+    def _cookie(self) -> str:
+        return f"{COOKIE}={self.stamp}; HttpOnly; SameSite=Strict; Path=/"
 
     def _refused(self, scope: Scope, headers: dict[str, str]) -> Refusal | None:
         """None where the visitor may come in."""
@@ -105,8 +137,7 @@ class Guard:
             if same(given[0] or "", token):
                 rest = urlencode([(name, value) for name, value in query if name != "token"])
                 to = scope["path"] + (f"?{rest}" if rest else "")
-                cookie = f"{COOKIE}={self.stamp}; HttpOnly; SameSite=Strict; Path=/"
-                return 303, "come in", {"location": "/" + to.lstrip("/"), "set-cookie": cookie}
+                return 303, "come in", {"location": "/" + to.lstrip("/"), "set-cookie": self._cookie()}
             self.wrong.add(visitor(scope))
         return 401, "this studio needs its token: open the address with ?token=… that was printed", {}
 
@@ -159,7 +190,7 @@ def _cookie(headers: dict[str, str]) -> str:
     return "" if found is None else found.value
 
 
-def _bounded(receive: Receive) -> Receive:
+def _bounded(receive: Receive, most: int) -> Receive:
     """The same body, cut off where it becomes longer than it said or may be."""
     taken = 0
 
@@ -167,7 +198,7 @@ def _bounded(receive: Receive) -> Receive:
         nonlocal taken
         message = await receive()
         taken += len(message.get("body", b""))
-        return {"type": "http.disconnect"} if taken > limits.BODY else message
+        return {"type": "http.disconnect"} if taken > most else message
 
     return take
 
@@ -180,6 +211,17 @@ def _dressed(send: Send) -> Send:
         await send(message)
 
     return give
+
+
+async def _door(send: Send, status: int, text: str, headers: dict[str, str]) -> None:
+    """The page of somebody who has yet to show the token."""
+    page = (Path(__file__).parent / "door.html").read_text(encoding="utf-8").replace("{said}", escape(text))
+    style = re.search("<style>(.*?)</style>", page, re.DOTALL)
+    assert style is not None
+    mark = base64.b64encode(hashlib.sha256(style[1].encode()).digest()).decode()
+    policy = POLICY.replace("style-src 'self'", f"style-src 'sha256-{mark}'")
+    kind = {"content-type": "text/html; charset=utf-8", "content-security-policy": policy}
+    await _say(send, status, page, {**headers, **kind})
 
 
 async def _say(send: Send, status: int, text: str, headers: dict[str, str] | None = None) -> None:

@@ -17,17 +17,29 @@ LAYERS = 4_096
 SECONDS = 20  # of computing for one question
 LONG = 120  # seconds for what is started by a button: a lesson, the hiding check
 MEMORY = 2_000_000_000  # bytes of it
-WORKERS = 2  # processes that compute at a time
+WORKERS = 2  # processes that answer at a time
+STREAMS = 2  # processes that stream at a time: who generates keeps nobody else waiting
 TEXT = 4_000  # characters of a prompt or a review
 READ = 1_024  # tokens of one: an emoji has up to four
 NEW = 300  # tokens written at once
 UPLOAD = 8_000_000  # bytes
+SMALL = 64_000  # bytes of a question that brings no upload
 BODY = 12_000_000  # bytes of any request
 MINUTES = 10  # for which uploads are counted
-VISITOR = 40_000_000  # bytes that one visitor may upload in that time
-STORED = 200_000_000  # bytes of uploads that are kept, the newest
-HOURS = 1  # that an upload is kept
+VISITOR = 40_000_000  # bytes that one visitor may upload in that time; nothing of it is stored
 ATTEMPTS = 10  # wrong tokens in a minute, from one address
+
+
+CONNECTIONS = 256  # at a time
+WAITING = 64  # questions that wait for a process; who comes then is told to come again
+
+
+class FieldError(ValueError):
+    """What is wrong with one field of a question, and which."""
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(message)
+        self.field = field
 
 
 def whole(name: str, value: object, least: int, most: int) -> int:
@@ -38,12 +50,12 @@ def whole(name: str, value: object, least: int, most: int) -> int:
     >>> whole("n", 1e12, 1, 65536)
     Traceback (most recent call last):
         ...
-    ValueError: n must be a whole number from 1 to 65,536, got 1,000,000,000,000
+    regard.studio.limits.FieldError: n must be a whole number from 1 to 65,536, got 1,000,000,000,000
     """
     fine = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     if not fine or value != int(value) or not least <= value <= most:  # type: ignore[operator, call-overload]
         shown = f"{value:,.15g}" if fine else repr(value)[:60]
-        raise ValueError(f"{name} must be a whole number from {least:,} to {most:,}, got {shown}")
+        raise FieldError(name, f"{name} must be a whole number from {least:,} to {most:,}, got {shown}")
     return int(value)  # type: ignore[call-overload]
 
 
@@ -51,7 +63,7 @@ def real(name: str, value: object, least: float, most: float) -> float:
     """A number within its limits."""
     fine = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     if not fine or not least <= value <= most:  # type: ignore[operator]
-        raise ValueError(f"{name} must be a number from {least:g} to {most:g}, got {repr(value)[:60]}")
+        raise FieldError(name, f"{name} must be a number from {least:g} to {most:g}, got {repr(value)[:60]}")
     return float(value)  # type: ignore[arg-type]
 
 
@@ -61,12 +73,12 @@ def text(name: str, value: object, most: int) -> str:
     >>> text("prompt", "x" * 11, 10)
     Traceback (most recent call last):
         ...
-    ValueError: prompt may have at most 10 characters here, got 11
+    regard.studio.limits.FieldError: prompt may have at most 10 characters here, got 11
     """
     if not isinstance(value, str):
-        raise ValueError(f"{name} must be a text, got {type(value).__name__}")
+        raise FieldError(name, f"{name} must be a text, got {type(value).__name__}")
     if len(value) > most:
-        raise ValueError(f"{name} may have at most {most:,} characters here, got {len(value):,}")
+        raise FieldError(name, f"{name} may have at most {most:,} characters here, got {len(value):,}")
     return value
 
 
@@ -76,7 +88,7 @@ def tokens(name: str, ids: Sequence[int], most: int = READ) -> None:
     >>> tokens("a prompt", range(11), 10)
     Traceback (most recent call last):
         ...
-    ValueError: a prompt may have at most 10 tokens here, got 11
+    regard.studio.limits.FieldError: a prompt may have at most 10 tokens here, got 11
     """
     if len(ids) > most:
-        raise ValueError(f"{name} may have at most {most:,} tokens here, got {len(ids):,}")
+        raise FieldError(name, f"{name} may have at most {most:,} tokens here, got {len(ids):,}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -68,6 +69,20 @@ def gather(folders: Sequence[str | Path] = ()) -> Models:
         except (ValueError, ImportError) as error:
             faults.append(str(error))
     return Models(runs, tuple(faults))
+
+
+FOLDERS: list[str] = []  # the runs that were named when the studio started; a worker is told them
+
+
+@lru_cache(maxsize=1)
+def here() -> Models:
+    """The models of this process, opened when first asked for."""
+    return gather(FOLDERS)
+
+
+def kind(run: Run) -> str:
+    """What a run is for, in one word: images, dialogues, sentiment, or another kind of work."""
+    return next((word for known, word in WORDS.items() if isinstance(run, known)), "other")
 
 
 def _free(name: str, taken: dict[str, Run]) -> str:

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-import os
+import asyncio
 import signal
 import socket
 import sys
-import tempfile
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from regard.errors import check_int, need
 from regard.studio import limits
+from regard.studio.app import Studio
 from regard.studio.guard import Guard, loopback
-from regard.studio.models import Models, gather
-from regard.studio.quotas import Uploads
-from regard.studio.work import WORKERS
+from regard.studio.work import Workers
+
+if TYPE_CHECKING:
+    import uvicorn
 
 PORT = 7860
+BREATH = 0.5  # seconds for the page before a worker loads
 LEAST = 12  # characters of a token
 
 
@@ -39,64 +41,69 @@ def serve(
     ValueError: a token is required where others can reach the studio, got host='0.0.0.0' and no token
     """
     check_address(host, port, token)
-    with _listen(host, port) as listening, tempfile.TemporaryDirectory(prefix="regard-studio-") as folder:
-        os.environ["GRADIO_TEMP_DIR"] = folder  # uploads go with the server
-        app = application(gather(runs), token, Path(folder))
-        import uvicorn  # which Gradio brings
+    need("uvicorn", "studio")
+    with _listen(host, port) as listening:
+        asyncio.run(_serve(listening, host, token, runs, say))
 
-        config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=2, server_header=False)
+
+async def _serve(
+    listening: socket.socket,
+    host: str,
+    token: str | None,
+    runs: Sequence[str | Path],
+    say: Callable[[str], None],
+) -> None:
+    import uvicorn
+
+    answers = Workers(limits.WORKERS, [str(run) for run in runs])
+    streams = Workers(limits.STREAMS, [str(run) for run in runs])
+    try:
+        if runs:  # which must open; without them the page is there before anything is loaded
+            _ = [said async for said in answers.ask("shell/models", {})]
+        config = uvicorn.Config(
+            Guard(Studio(answers, streams), token),
+            log_level="warning",
+            timeout_graceful_shutdown=2,
+            server_header=False,
+            lifespan="off",
+            ws="none",
+            limit_concurrency=limits.CONNECTIONS,
+        )
+        server = uvicorn.Server(config)
         listening.listen()
         name = f"[{host}]" if ":" in host else host
         secret = "" if token is None else f"?token={quote(token)}"
         say(f"http://{name}:{listening.getsockname()[1]}/{secret}")
-        WORKERS.warm()
-        try:
-            with _leaving():
-                uvicorn.Server(config).run(sockets=[listening])
-        finally:
-            WORKERS.close()
-
-
-@contextmanager
-def _leaving() -> Iterator[None]:
-    """A server that is told to end clears up behind itself: the signal becomes an exception."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    try:
-        yield
+        warming, asked = asyncio.create_task(_warmed(answers)), _ended_by_signals(server)
+        await server.serve(sockets=[listening])
+        warming.cancel()
     finally:
-        signal.signal(signal.SIGTERM, before)
+        await answers.close()
+        await streams.close()
+    if asked:  # as a shell expects of what was ended
+        sys.exit(128 + asked[0])
 
 
-def application(models: Models, token: str | None = None, folder: Path | None = None) -> Guard:
-    """The ASGI app: the page behind its guard; `folder` is where uploads go."""
-    os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"  # before Gradio is imported
-    gr = need("gradio", "studio")
-    from fastapi import FastAPI
+def _ended_by_signals(server: uvicorn.Server) -> list[int]:
+    """Let Ctrl-C and the like end the server in order, so that its processes end too; what came is noted."""
+    came: list[int] = []
 
-    from regard.studio.page import blocks
-    from regard.studio.style import CSS, HEAD, theme
+    def end(one: int) -> None:
+        server.should_exit, server.force_exit = True, bool(came)
+        came.append(one)
 
-    plain = {"docs_url": None, "redoc_url": None, "openapi_url": None}
-    outer = gr.mount_gradio_app(
-        FastAPI(docs_url=None, redoc_url=None, openapi_url=None),
-        blocks(models),
-        path="/",
-        app_kwargs=plain,
-        allowed_paths=[],
-        max_file_size=limits.UPLOAD,
-        show_error=False,
-        ssr_mode=False,
-        pwa=False,
-        mcp_server=False,
-        footer_links=[],
-        theme=theme(),
-        css=CSS,
-        head=HEAD,
-    )
-    return Guard(outer, token, None if folder is None else Uploads(folder))
+    server.capture_signals = nullcontext  # type: ignore[method-assign, assignment] # which would raise them anew
+    for one in (signal.SIGINT, signal.SIGTERM):
+        with suppress(NotImplementedError, RuntimeError):  # on Windows, and off the main thread
+            asyncio.get_running_loop().add_signal_handler(one, end, one)
+    return came
+
+
+async def _warmed(workers: Workers) -> None:
+    """A process loads while nobody has asked yet, but not before the page can be read."""
+    await asyncio.sleep(BREATH)
+    if not workers.idle and not workers.busy:
+        await workers.warm()
 
 
 def check_address(host: str, port: int, token: str | None) -> None:

@@ -1,27 +1,37 @@
 """The process that computes for visitors, one question after another: `python -m regard.studio.worker`.
 
-It reads pickled (function, arguments, seconds) and writes (kind, answer); only the studio that started it can
-reach its pipes. Whoever waits ends it when its time is up.
+It reads frames of JSON [action, fields] and writes frames: a part of an answer, the whole of it, or what is
+wrong. Whoever waits may tell it to stop, by a signal, and ends it where it does not.
 """
 
 from __future__ import annotations
 
+import json
 import os
-import pickle
+import re
 import signal
+import struct
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Iterator
+from importlib import import_module
 from typing import IO
 
 import torch
 
-import regard.studio.rooms.costs
-import regard.studio.rooms.patterns  # noqa: F401 - what is asked most is loaded before anybody asks
-from regard.studio import limits
+# What is asked first is loaded before anybody asks.
+from regard.studio import limits, models
+from regard.studio.api import patterns  # noqa: F401
+from regard.studio.api.body import Body
+from regard.studio.api.table import TABLE
 
-ANSWER, REFUSAL, FAILURE = "answer", "refusal", "failure"
+READY, PART, ANSWER, REFUSAL, FAILURE, STOPPED = b"R", b"P", b"A", b"W", b"F", b"S"
 SPARE = 5  # seconds after which it ends itself, should nobody be left to do so
+FOLDERS = re.compile(r"(?<![\w.:/])(?:[A-Za-z]:)?[/\\](?:[^\s/\\'\",:;]+[/\\])+(?=[^\s/\\])")
+
+
+class StopAsked(BaseException):
+    """Nobody waits for the answer any more."""
 
 
 def main() -> None:
@@ -29,18 +39,77 @@ def main() -> None:
     told = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints is no answer
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the studio, which ends this
+    models.FOLDERS[:] = sys.argv[1:]
     _bound_memory()
     torch.set_num_threads(1)  # the visitors share the cores
-    _tell(told, (ANSWER, "ready"))
-    while True:
+    asked = False
+
+    def stop(*_: object) -> None:
+        if asked:
+            raise StopAsked
+
+    if hasattr(signal, "SIGUSR1"):
+        signal.signal(signal.SIGUSR1, stop)
+    _tell(told, READY, b"")
+    while question := _read(sys.stdin.buffer):
+        name, fields = json.loads(question)
+        _alarm(TABLE[name].seconds + SPARE)
         try:
-            work, given, seconds = pickle.load(sys.stdin.buffer)
-        except EOFError:
-            return
-        _alarm(seconds + SPARE)
-        answer = _answered(work, given)
+            try:
+                asked = True
+                for kind, said in _answered(name, fields):
+                    _tell(told, kind, said)  # a signal may fall between; frames are written at once
+            finally:
+                asked = False
+        except StopAsked:
+            _tell(told, STOPPED, b"")
         _alarm(0)
-        _tell(told, answer)
+
+
+def _answered(name: str, fields: object) -> Iterator[tuple[bytes, bytes]]:
+    room, _, action = name.partition("/")
+    try:
+        work = getattr(import_module(f"regard.studio.api.{room}"), action.replace("-", "_"))
+        said = work(Body(fields))
+        if TABLE[name].streams:
+            for part in said:
+                yield PART, _json(part)
+            said = {}
+        yield ANSWER, _json(said)
+    except (ValueError, ImportError) as error:
+        yield REFUSAL, _json({"field": getattr(error, "field", None), "message": told(error)})
+    except (MemoryError, RuntimeError) as error:  # torch has no error of its own for it
+        if isinstance(error, MemoryError) or "allocate memory" in str(error):
+            why = f"this takes more than {limits.MEMORY:,} bytes, all that one question gets here"
+            yield REFUSAL, _json({"field": None, "message": why})
+        else:
+            yield FAILURE, traceback.format_exc().encode()
+    except Exception:
+        yield FAILURE, traceback.format_exc().encode()
+
+
+def told(error: Exception) -> str:
+    """What is wrong in one line, with no folder of this machine in it.
+
+    >>> told(ValueError("/home/me/runs/a.png is damaged\\nmore"))
+    'a.png is damaged'
+    """
+    text = str(error).strip()
+    return FOLDERS.sub("", text.splitlines()[0] if text else type(error).__name__)
+
+
+def _json(said: object) -> bytes:
+    return json.dumps(said, allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _read(source: IO[bytes]) -> bytes:
+    head = source.read(4)
+    return source.read(struct.unpack("!I", head)[0]) if len(head) == 4 else b""
+
+
+def _tell(target: IO[bytes], kind: bytes, said: bytes) -> None:
+    target.write(kind + struct.pack("!I", len(said)) + said)
+    target.flush()
 
 
 def _bound_memory() -> None:
@@ -54,24 +123,6 @@ def _bound_memory() -> None:
 def _alarm(seconds: int) -> None:
     if hasattr(signal, "alarm"):
         signal.alarm(seconds)
-
-
-def _answered(work: Callable[..., object], given: tuple[object, ...]) -> tuple[str, object]:
-    try:
-        return ANSWER, work(*given)
-    except (ValueError, ImportError) as error:
-        return REFUSAL, str(error)
-    except (MemoryError, RuntimeError) as error:  # torch has no error of its own for it
-        if isinstance(error, MemoryError) or "allocate memory" in str(error):
-            return REFUSAL, f"this takes more than {limits.MEMORY:,} bytes, all that one question gets here"
-        return FAILURE, traceback.format_exc()
-    except Exception:
-        return FAILURE, traceback.format_exc()
-
-
-def _tell(told: IO[bytes], message: tuple[str, object]) -> None:
-    pickle.dump(message, told)
-    told.flush()
 
 
 if __name__ == "__main__":

@@ -1,0 +1,47 @@
+"""Every action of the studio's API, `POST /api/<room>/<action>`: how long it may take, whether it streams.
+
+`patterns/formula` is the function `formula` of `regard.studio.api.patterns`, which takes a `Body` and gives a
+dict, or yields dicts where it streams. It runs in a worker process; the server itself imports no torch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from regard.studio import limits
+
+
+@dataclass(frozen=True)
+class Action:
+    """A question that can be asked."""
+
+    seconds: int = limits.SECONDS
+    streams: bool = False  # a line of JSON for each part
+
+
+STREAM = Action(limits.LONG, streams=True)
+
+TABLE: dict[str, Action] = {
+    # the page itself
+    "shell/models": Action(),
+    # patterns
+    "patterns/count": Action(),
+    "patterns/formula": Action(),
+    "patterns/exchange": Action(),
+    # token
+    #
+    # costs
+    #
+    # vision
+    #
+    # language
+    #
+    # sentiment
+    #
+    # recurrence
+    #
+    # lessons
+    #
+    # runs
+    #
+}

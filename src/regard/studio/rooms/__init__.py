@@ -1,1 +1,0 @@
-"""The rooms of the studio, one file each: `build(models)` lays out its part of the page."""

@@ -1,0 +1,48 @@
+"""The page's files: small, typed, and nothing but what is in the package."""
+
+import gzip
+import re
+import subprocess
+
+import pytest
+
+from regard.studio.app import FOLDERS, ROOT, Page
+from tests.studio.conftest import node_module
+
+FILES = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.is_file()]
+SCRIPTS = [path for path in FILES if path.suffix == ".js"]
+
+
+def test_the_page_is_small():
+    assert sum(len(path.read_bytes()) for path in FILES) < 400_000
+    assert sum(len(gzip.compress(path.read_bytes())) for path in FILES) < 150_000
+
+
+def test_every_file_is_served_and_compressed():
+    page = Page()
+    for path in FILES:
+        data, small, _, _ = page.get(f"/{path.relative_to(ROOT).as_posix()}")
+        assert gzip.decompress(small) == data == path.read_bytes()
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.name)
+def test_scripts_are_short_and_import_what_exists(path):
+    text = path.read_text(encoding="utf-8")
+    assert text.startswith("// @ts-check\n/**")
+    assert len(text.splitlines()) <= 400
+    assert not re.search(
+        r"innerHTML|insertAdjacentHTML|document\.write|\beval\(|https?://(?!www\.w3\.org)", text
+    )
+    for target in re.findall(r"""(?:from|import\() ?["'](\.[^"']+)["']""", text):
+        assert (path.parent / target).resolve() in FILES, target
+
+
+def test_types_hold():
+    found = node_module(".bin/tsc")
+    done = subprocess.run(
+        [str(found), "-p", str(ROOT / "studio" / "tsconfig.json")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == ""
