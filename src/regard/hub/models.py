@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -35,6 +34,12 @@ def _asks(kind: type) -> bool:
     forward = inspect.unwrap(kind.forward) if hasattr(kind, "forward") else None
     code = getattr(forward, "__code__", None)
     return code is not None and ASKS in code.co_names
+
+
+def pattern_on(module: nn.Module) -> Pattern | None:
+    """The pattern that `use` gave an attention module."""
+    found: Pattern | None = getattr(module, PATTERN, None)
+    return found
 
 
 def check_model(model: object) -> PreTrainedModel:
@@ -81,15 +86,6 @@ def use(
     return dict(zip(modules, values, strict=True))
 
 
-def is_folder(folder: str | Path) -> bool:
-    """Whether this is a folder of transformers: its config.json says of which type the model is."""
-    try:
-        found = json.loads((Path(folder) / "config.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return False
-    return isinstance(found, dict) and "model_type" in found
-
-
 def open_folder(folder: str | Path) -> PreTrainedModel:
     """The model of a transformers folder, in use, of the class its config names, attending by Regard.
 
@@ -98,8 +94,8 @@ def open_folder(folder: str | Path) -> PreTrainedModel:
     import transformers
     from transformers import AutoConfig
 
-    if not is_folder(folder):
-        raise ValueError(f"{folder} holds no transformers model: it has no config.json with a model_type")
+    if not (Path(folder) / "config.json").is_file():
+        raise ValueError(f"{folder} holds no model of transformers: it has no config.json")
     try:
         config = AutoConfig.from_pretrained(folder, local_files_only=True)
         names = config.architectures or []

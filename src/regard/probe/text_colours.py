@@ -75,8 +75,9 @@ def text_html(look: TextLook) -> str:
     cards = []
     if look.attention is not None:
         words = _marked(look, attention_shares(look), [f"{x:.2f}× even share" for x in look.attention])
+        where = "Where its tokens looked" if look.answer is None else "Where the answer was read from"
         legend = (
-            'Where the answer was read from: <mark class="for" style="--a:.8">more</mark> than an even '
+            f'{where}: <mark class="for" style="--a:.8">more</mark> than an even '
             f"share, up to {max(look.attention):.1f}×."
         )
         cards.append(_words("Attention", legend, words))
@@ -90,7 +91,8 @@ def text_html(look: TextLook) -> str:
         cards.append(_words("Gradient", legend, words))
     details = ""
     if rows := _rows(look):
-        inner = pages.table(("word", "attention", "part of the logit"), rows)
+        names = ("word", "attention", "part of the logit")[: 2 + (look.gradient is not None)]
+        inner = pages.table(names, [row[: len(names)] for row in rows])
         if (agreed := look.agreement()) is not None:
             inner += f'<p class="quiet">rank correlation of the two: {signed(agreed)}</p>'
         most = "were attended to" if look.answer is None else "moved the answer"
@@ -172,12 +174,14 @@ def _numbers(look: TextLook) -> Table:
     """The words that moved the answer most, with both of their numbers."""
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="")
     table.add_column("word", max_width=40, overflow="fold")
-    for name in ("attention", "gradient"):
+    names = ("attention", "gradient") if look.answer is not None else ("attention",)
+    for name in names:
         table.add_column(name, justify="right")
     for word, *numbers in _rows(look):
-        table.add_row(Text(word), *numbers)
+        table.add_row(Text(word), *numbers[: len(names)])
     if (left := len(look.rows()) - ROWS) > 0:
-        table.add_row(Text(f"and {left} that moved it less", style="italic"))
+        less = "moved it less" if look.answer is not None else "were attended to less"
+        table.add_row(Text(f"and {left} that {less}", style="italic"))
     return table
 
 
