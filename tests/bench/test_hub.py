@@ -10,7 +10,7 @@ from torch.nn.functional import cross_entropy
 pytest.importorskip("transformers")
 
 from regard.bench import hub
-from regard.bench.report import BenchReport
+from regard.bench.report import BenchReport, TimeRow
 from regard.hub import PatternCache, use
 from tests.hub.families import logits, made, ours, tokens
 
@@ -50,3 +50,18 @@ def test_what_is_read_anew_sees_a_window(monkeypatch):
         found = torch.cat(list(hub._anew(model, 6, x)))
     rows = [logits(model, input_ids=x[:, max(0, i - 5) : i + 1])[0, -1] for i in range(17)]
     assert torch.allclose(found, torch.stack(rows), atol=1e-5)
+
+
+def test_a_part_that_is_not_measured_again_stays(tmp_path):
+    old = BenchReport("hub", {"clock": "wall", "steps": 3})
+    old.rows += [TimeRow("2 M, 10 before", "a", 1.0), TimeRow("perplexity of 9 characters", "b", 2.0)]
+    old.save(tmp_path)
+    report = BenchReport("hub", {"clock": "processor time"})
+    assert [row.who for row in hub._kept(report, tmp_path, "perplexity")] == ["b"]
+    assert [row.who for row in hub._kept(report, tmp_path, "decoding")] == ["a"]
+    assert report.settings["clock"] == "processor time"
+    assert report.settings["steps"] == 3
+    assert report.settings["perplexity kept from"] == f"{old.machine.date}, by wall"
+    assert hub._kept(report, tmp_path / "none", "decoding") == []
+    with pytest.raises(ValueError, match="only must be some of decoding, perplexity, got speed"):
+        hub.run("cpu", True, only=["speed"])

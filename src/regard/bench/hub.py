@@ -7,10 +7,11 @@ run by transformers, over text that it has not seen.
 
 from __future__ import annotations
 
+import json
 import math
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -43,12 +44,25 @@ ROUNDS, STEPS = 7, 3  # turns, and tokens in each of them
 CLOSE = 1e-3  # to which both caches must agree, of the largest logit, before anything is timed
 FIRST = 4
 PIECE = 256  # tokens that are read at once
+MEASURE = "perplexity"
+PARTS = ("decoding", MEASURE)
 THEIRS = "transformers, its own cache"
 Read = Callable[[Tensor], Iterator[Tensor]]  # tokens (1,N) to logits (n,V), piece by piece
 
 
-def run(device: str, quick: bool, data_dir: Path | None = None) -> BenchReport:
-    """Bytes and milliseconds by the length of the past, then perplexities of one text."""
+def run(
+    device: str,
+    quick: bool,
+    data_dir: Path | None = None,
+    folder: Path | None = None,
+    only: Sequence[str] = (),
+) -> BenchReport:
+    """Bytes and milliseconds by the length of the past, then perplexities of one text.
+
+    With `only` one of the two is measured, and rows of the other stay as the folder has them.
+    """
+    if unknown := [name for name in only if name not in PARTS]:
+        raise ValueError(f"only must be some of {', '.join(PARTS)}, got {', '.join(unknown)}")
     need("transformers", "hub")
     import transformers
 
@@ -60,9 +74,27 @@ def run(device: str, quick: bool, data_dir: Path | None = None) -> BenchReport:
         "clock": "processor time" if device == "cpu" else "wall",
     }  # fmt: skip
     report = BenchReport("hub", settings)
-    _decoding(report, device, [64, 128] if quick else [1_024, 4_096, 16_384, 65_536], 48 if quick else KEPT)
-    _perplexities(report, device, quick, data_dir)
+    for part in PARTS:
+        if only and part not in only:
+            report.rows += _kept(report, folder, part)
+        elif part == "decoding":
+            lengths = [64, 128] if quick else [1_024, 4_096, 16_384, 65_536]
+            _decoding(report, device, lengths, 48 if quick else KEPT)
+        else:
+            _perplexities(report, device, quick, data_dir)
     return report
+
+
+def _kept(report: BenchReport, folder: Path | None, part: str) -> list[TimeRow]:
+    """The rows of a part as an earlier run on this machine wrote them; the settings say so."""
+    path = Path(folder or ".") / f"hub-{report.machine.slug}.json"
+    if not path.exists():
+        return []
+    old = json.loads(path.read_text(encoding="utf-8"))
+    report.settings |= {name: value for name, value in old["settings"].items() if name not in report.settings}
+    clock, date = old["settings"].get("clock", "wall"), old["machine"]["date"]
+    report.settings[f"{part} kept from"] = f"{date}, by {clock}"
+    return [TimeRow(**row) for row in old["rows"] if (row["case"].startswith(MEASURE)) == (part == MEASURE)]
 
 
 def _decoding(report: BenchReport, device: str, lengths: list[int], kept: int) -> None:
@@ -165,7 +197,7 @@ def _perplexities(report: BenchReport, device: str, quick: bool, data_dir: Path 
         (f"{sinks}", sinks, "text"),
         (f'{sinks}, positions="cache"', sinks, "cache"),
     ]
-    case = f"perplexity of {tokens.shape[1] - 1:,} characters"
+    case = f"{MEASURE} of {tokens.shape[1] - 1:,} characters"
     for name, pattern, positions in ways:
         use(model, pattern)
         bounded = PatternCache(model, positions=positions)
