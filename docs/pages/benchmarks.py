@@ -12,6 +12,7 @@ TITLES = {
     "cost": "Counting costs",
     "endless": "Generation without end",
     "generate": "Generation",
+    "hub": "Caches of a transformers model",
     "linear": "Linear attention",
     "models": "Models: one training step",
     "patterns": "Patterns: counting without a mask",

@@ -98,3 +98,20 @@ def test_without_inputs_a_text_must_be_given(text_run, image_run, tmp_path):
     done = call(image_run, "--labels", "dog", "--out", tmp_path / "out")
     assert "labels are for images that are given" in str(done.exception)
     assert not (tmp_path / "out").exists()
+
+
+def test_a_pattern_for_a_folder_of_transformers(tmp_path, image):
+    pytest.importorskip("transformers")
+    from regard.train import open_run
+    from regard.train.export import export_huggingface
+
+    export_huggingface(open_run("zoo:digits-vit"), tmp_path / "vit")
+    done = call(tmp_path / "vit", image, "--out", tmp_path / "out", "--pattern", "windowed(3); ", "--json")
+    assert "one for each of the" in str(done.exception)
+    done = call(tmp_path / "vit", image, "--out", tmp_path / "out", "--pattern", "windowed(3)", "--json")
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.output)
+    assert found["notices"] == ["its layers look by windowed(3)"]
+    assert "windowed(3)" in (tmp_path / "out" / "look.html").read_text(encoding="utf-8")
+    done = call("zoo:digits-vit", image, "--out", tmp_path / "out", "--pattern", "causal")
+    assert "digits-vit is a run of Regard" in str(done.exception)

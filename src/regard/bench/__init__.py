@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from regard.bench.report import BenchReport
 
-NAMES = ("attention", "data", "endless", "generate", "linear", "models", "recurrence", "sentiment")
-WITH_DATA = ("sentiment",)  # the others need none
-IN_PARTS = ("generate",)  # written after each part
+NAMES = ("attention", "data", "endless", "generate", "hub", "linear", "models", "recurrence", "sentiment")
+WITH_DATA = ("hub", "sentiment")  # the others need none
+IN_PARTS = ("generate", "hub")
 
 
 def run(
@@ -44,7 +44,7 @@ def run(
     module = import_module(f"{__name__}.{name}")
     more: dict[str, object] = {"data_dir": data_dir} if name in WITH_DATA else {}
     if name in IN_PARTS:
-        more = {"folder": out, "only": only}
+        more |= {"folder": out, "only": only}
     if titles:
         print(getattr(module, "ROW", TimeRow).titles())
     report: BenchReport = module.run(device, quick, **more)

@@ -21,7 +21,7 @@ def bench(
     quick: Annotated[bool, typer.Option("--quick", help="Small sizes, to see that it runs.")] = False,
     out: Annotated[Path, typer.Option(help="Folder for the JSON and the plot.")] = Path("benchmarks/results"),
     only: Annotated[
-        str, typer.Option(help="For generate: some parts, as in one,xl.", show_default=False)
+        str, typer.Option(help="Of generate and hub: some parts, as in one,xl.", show_default=False)
     ] = "",
     data_dir: DataDir = None,
     json: AsJson = False,

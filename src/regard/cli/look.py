@@ -21,25 +21,34 @@ Out = Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Where look.h
 Labels = Annotated[
     str | None, typer.Option("--labels", help="The true classes of images, with commas between.")
 ]
+Looked = Annotated[
+    str | None,
+    typer.Option(
+        "--pattern", help="Of a transformers model: who looks at whom; with ; between, one for each layer."
+    ),
+]
 
 
-def look(
+def look(  # noqa: PLR0913, PLR0917 - each is one option
     run: RunName,
     inputs: Annotated[
         list[str] | None,
         typer.Argument(
             metavar="[INPUT]...",
-            help="Image files, texts or .txt files; none: ten images that training held out.",
+            help="Image files, texts or .txt files; none, for a run of images: ten that training held out.",
         ),
     ] = None,
     out: Out = Path("look"),
     labels: Labels = None,
+    pattern: Looked = None,
     data_dir: DataDir = None,
     device: Device = None,
     trust: Trust = False,
     as_json: AsJson = False,
 ) -> None:
     """Show where a model looked and what moved its answer; write FOLDER/look.html and PNG files.
+
+    RUN may be a folder of transformers: a language model, an encoder, or a model of images.
 
     Example: regard look zoo:vit-cifar10 cat.png --labels cat
     """
@@ -48,6 +57,9 @@ def look(
 
     names = None if labels is None else [label.strip() for label in labels.split(",")]
     opened = open_run(run, device=chosen_device(device), trust=trust)
+    if pattern is not None:
+        layers = [one.strip() or None for one in pattern.split(";")]
+        opened = opened.with_pattern(layers if len(layers) > 1 else pattern)
     found = opened.look(inputs or [], labels=names, data_dir=data_dir)
     files = write(found, run, out)
     if as_json:

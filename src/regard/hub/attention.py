@@ -179,7 +179,14 @@ def check_held(pattern: Pattern, spec: MaskSpec, held: SlottedKeys) -> None:
 
 def check_static(module: nn.Module, mask: object, N: int, M: int) -> None:
     """Raise for a pattern on a dense mask over more keys than queries: it does not say where they stand."""
-    if getattr(module, PATTERN, None) is not None and isinstance(mask, Tensor) and N != M:
+    if getattr(module, PATTERN, None) is None or not isinstance(mask, Tensor):
+        return
+    if torch.compiler.is_compiling():
+        raise ValueError(
+            "a pattern in a model with a mask of its own, as for a window, cannot be compiled: "
+            "the compiler does not see what that mask says"
+        )
+    if N != M:
         raise ValueError(
             f"a pattern needs to know where {N} queries stand among {M} keys, and a dense mask (as of a "
             "static cache) does not say it: generate with past_key_values=regard.hub.PatternCache(model)"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from regard.hub.attention import Recording, recording
@@ -35,11 +36,17 @@ def maps(model: PreTrainedModel, inputs: Mapping[str, Tensor] | Tensor) -> Trace
             f'"{model.config._attn_implementation}": model.set_attn_implementation("{NAME}")'
         )
     trace = Trace()
+    with torch.no_grad(), recorded(model, trace):
+        model(**inputs) if isinstance(inputs, Mapping) else model(inputs)
+    return trace
+
+
+@contextmanager
+def recorded(model: nn.Module, trace: Trace) -> Iterator[None]:
+    """While it lasts, what attention modules of the model weigh goes into the trace; here, in this thread."""
     names = {id(module): name for name, module in attention_modules(model).items()}
     token = recording.set(Recording(trace, names))
     try:
-        with torch.no_grad():
-            model(**inputs) if isinstance(inputs, Mapping) else model(inputs)
+        yield
     finally:
         recording.reset(token)
-    return trace

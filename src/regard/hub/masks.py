@@ -70,7 +70,7 @@ def regard_mask(  # noqa: PLR0913, PLR0917 - the arguments of transformers' mask
     """
     if isinstance(attention_mask, MaskSpec):
         return attention_mask
-    read = None if use_vmap else geometry(mask_function)
+    read = None if use_vmap else known(mask_function)
     static = isinstance(q_offset, Tensor) or (
         read is not None
         and not isinstance(read[0], Full)
@@ -95,6 +95,15 @@ def regard_mask(  # noqa: PLR0913, PLR0917 - the arguments of transformers' mask
     if documents is None and q_offset == 0 and q_length == kv_length:
         unsaid = documents_of(positions_of_caller(), real)
     return MaskSpec(pattern, q_offset, kv_offset, kv_length, real, begins, documents, unsaid)
+
+
+def known(function: MaskFunction) -> tuple[Pattern, Tensor | None] | None:
+    """What `geometry` says; of the compiler's functions, into which one cannot look, the plain ones alone."""
+    if not torch.compiler.is_compiling():
+        return geometry(function)
+    if function is masking_utils.causal_mask_function:
+        return Causal(), None
+    return (Full(), None) if function is masking_utils.bidirectional_mask_function else None
 
 
 def geometry(function: MaskFunction) -> tuple[Pattern, Tensor | None] | None:

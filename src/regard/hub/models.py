@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from torch import nn
@@ -33,6 +34,12 @@ def _asks(kind: type) -> bool:
     forward = inspect.unwrap(kind.forward) if hasattr(kind, "forward") else None
     code = getattr(forward, "__code__", None)
     return code is not None and ASKS in code.co_names
+
+
+def pattern_on(module: nn.Module) -> Pattern | None:
+    """The pattern that `use` gave an attention module."""
+    found: Pattern | None = getattr(module, PATTERN, None)
+    return found
 
 
 def check_model(model: object) -> PreTrainedModel:
@@ -80,13 +87,45 @@ def use(
 
 
 def open_folder(folder: str | Path) -> PreTrainedModel:
-    """The model of a transformers folder, in use, of the class its config names, attending by Regard."""
+    """The model of a transformers folder, in use, of the class its config names, attending by Regard.
+
+    A folder that cannot be opened, or that lacks weights, is refused in one line.
+    """
     import transformers
     from transformers import AutoConfig
 
-    config = AutoConfig.from_pretrained(folder, local_files_only=True)
-    names = config.architectures or []
-    kind = getattr(transformers, names[0], None) if names else transformers.AutoModel
-    if kind is None:
-        raise ValueError(f"{folder}: transformers has no class {names[0]}")
-    return kind.from_pretrained(folder, attn_implementation=NAME, local_files_only=True).eval()
+    if not (Path(folder) / "config.json").is_file():
+        raise ValueError(f"{folder} holds no model of transformers: it has no config.json")
+    try:
+        config = AutoConfig.from_pretrained(folder, local_files_only=True)
+        names = config.architectures or []
+        kind = getattr(transformers, names[0], None) if names else transformers.AutoModel
+        if kind is None:
+            raise ValueError(f"transformers has no class {names[0]}")
+        with quiet():
+            model, info = kind.from_pretrained(
+                folder, attn_implementation=NAME, local_files_only=True, output_loading_info=True
+            )
+    except Exception as error:  # of any kind: a folder is somebody else's
+        said = " ".join(str(error).split())
+        raise ValueError(f"{folder} cannot be opened: {said:.300}") from error
+    if missing := sorted(info["missing_keys"]):  # which transformers would fill at random
+        more = f" and {len(missing) - 1} more" if missing[1:] else ""
+        raise ValueError(f"{folder} lacks the weights {missing[0]}{more} of a {type(model).__name__}")
+    return check_model(model).eval()
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Transformers without its progress bars and reports of loading."""
+    from transformers.utils import logging
+
+    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()

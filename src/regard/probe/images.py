@@ -23,7 +23,8 @@ class ImageLook:
 
     `maps` holds, by name, (B,rows,cols) of patches: "attention" (the reader's, mean of all layers and heads)
     and "rollout" as multiples of the even share, "gradient" as signed shares of the logit. `heads` is
-    (B,L,H,rows,cols). A model without attention has the gradient alone, per pixel, and no `heads`.
+    (B,L,H,rows,cols). A model without attention has the gradient alone, per pixel, and no `heads`; one
+    without `classes` has attention alone, and gives no answers.
     """
 
     pictures: Tensor
@@ -45,7 +46,9 @@ class ImageLook:
         return {name: (float(maps.min()), float(maps.max())) for name, maps in self.maps.items()}
 
     def title(self, i: int) -> str:
-        """The answer for image i and its probability."""
+        """The answer for image i and its probability; nothing from a model without classes."""
+        if not self.classes:
+            return ""
         best = int(self.predicted[i])
         return f"{self.classes[best]} ({chance(float(self.probabilities[i, best]))})"
 
@@ -55,13 +58,14 @@ class ImageLook:
 
     def right(self, i: int) -> bool | None:
         """Whether the answer is the true label, where there is one."""
-        return None if self.labels is None else bool(self.predicted[i] == self.labels[i])
+        known = self.labels is not None and self.classes
+        return bool(self.predicted[i] == self.labels[i]) if known else None  # type: ignore[index]
 
     def as_dict(self) -> dict[str, object]:
         """Answers, labels, probabilities and maps as plain values, but no pictures and single heads."""
         return {
             "names": list(self.names),
-            "predicted": [self.classes[int(i)] for i in self.predicted],
+            "predicted": [self.classes[int(i)] for i in self.predicted] if self.classes else None,
             "labels": None if self.labels is None else [self.classes[int(i)] for i in self.labels],
             "probabilities": [
                 dict(zip(self.classes, row, strict=True)) for row in self.probabilities.tolist()
@@ -93,18 +97,19 @@ def look_images(
     maps: dict[str, Tensor] = {}
     heads = None
     if has_attention(model):
-        seen, grid = see(model, inputs), grid_of(model, inputs)
-        maps["attention"] = relative(patch_map(mean_attention(seen), grid))
-        maps["rollout"] = relative(patch_map(rollout(seen), grid))
-        heads = relative(patch_map(head_attention(seen), grid))
+        seen, grid, front = see(model, inputs), grid_of(model, inputs), getattr(model, "front", 1)
+        maps["attention"] = relative(patch_map(mean_attention(seen), grid, front))
+        maps["rollout"] = relative(patch_map(rollout(seen), grid, front))
+        heads = relative(patch_map(head_attention(seen), grid, front))
         logits = seen.logits
     else:
         with torch.no_grad():
             logits = evaluated(model)(inputs.to(next(model.parameters()).device)).float().cpu()
     if logits.shape[1] != len(classes):
         raise ValueError(f"classes must name {logits.shape[1]} classes, got {len(classes)}")
-    found = integrated_gradients(model, inputs, steps=steps).scores
-    maps["gradient"] = pool(found, grid) if heads is not None else found
+    if classes:
+        found = integrated_gradients(model, inputs, steps=steps).scores
+        maps["gradient"] = pool(found, grid) if heads is not None else found
     return ImageLook(
         pictures.cpu(), logits.softmax(1), maps, heads, tuple(classes), labels, tuple(map(str, names))
     )

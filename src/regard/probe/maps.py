@@ -22,12 +22,12 @@ class AttentionMaps:
     """One forward pass: logits, and the weights (B,L,H,N,M) of every layer and head.
 
     `reader` names the row whose attention tells what the answer was read from: "class" is token 0, "last"
-    the last token, "mean" the mean of all rows that are no padding.
+    the last token, "mean" the mean of all rows that are no padding; a number is that of a token.
     """
 
     logits: Tensor
     weights: Tensor
-    reader: str
+    reader: str | int
     segments: Tensor | None = None
 
     def as_dict(self) -> dict[str, object]:
@@ -58,13 +58,15 @@ def see(model: nn.Module, inputs: Tensor, *, segments: Tensor | None = None) -> 
 
 
 def has_attention(model: nn.Module) -> bool:
-    """Whether there is anything to look at: attention of ours in a model that records it in a trace."""
+    """Whether there is anything to look at: attention in a model that records it in a trace."""
     forward = model.inner.forward if isinstance(model, OwnReader) else model.forward
     traced = "trace" in inspect.signature(forward).parameters
-    return traced and any(isinstance(part, Attention) for part in model.modules())
+    return traced and any(
+        isinstance(part, Attention) or getattr(part, "records_attention", False) for part in model.modules()
+    )
 
 
-def reader_of(model: nn.Module) -> str:
+def reader_of(model: nn.Module) -> str | int:
     """Which tokens the model's answer is read from: its pooling, or the last token of a language model.
 
     GRUs over an encoder read all of its tokens, whatever the encoder itself was pooled by.
@@ -73,17 +75,19 @@ def reader_of(model: nn.Module) -> str:
         return "mean"
     for part in (model, *model.children()):
         pool = getattr(getattr(part, "config", None), "pool", None)
-        if pool in READERS:
-            return str(pool)
+        if isinstance(pool, int) or pool in READERS:
+            return pool
     return "last"
 
 
-def read(rows: Tensor, reader: str, segments: Tensor | None = None) -> Tensor:
+def read(rows: Tensor, reader: str | int, segments: Tensor | None = None) -> Tensor:
     """The reader's row (…,M) of attention (…,N,M); B comes first.
 
     >>> read(torch.tensor([[[0.75, 0.25], [0.0, 1.0]]]), "mean").tolist()
     [[0.375, 0.625]]
     """
+    if isinstance(reader, int):
+        return rows[..., reader, :]
     if reader not in READERS:
         raise ValueError(f"reader must be one of {READERS}, got {reader=}")
     if reader == "class":
@@ -131,16 +135,17 @@ def rollout(seen: AttentionMaps) -> Tensor:
     return read(flow, seen.reader, seen.segments)
 
 
-def patch_map(scores: Tensor, grid: tuple[int, int]) -> Tensor:
-    """Scores (…,M) of tokens as maps (…,rows,cols) of patches; a class token in front is left out.
+def patch_map(scores: Tensor, grid: tuple[int, int], front: int = 1) -> Tensor:
+    """Scores (…,M) of tokens as maps (…,rows,cols) of patches; up to `front` tokens before are left out.
 
     >>> patch_map(torch.arange(7.0), (2, 3)).tolist()
     [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
     """
     rows, cols = grid
     extra = scores.shape[-1] - rows * cols
-    if extra not in (0, 1):
-        raise ValueError(f"scores must cover {rows}×{cols} patches and at most one class token, "
+    if not 0 <= extra <= front:
+        others = "one class token" if front == 1 else f"{front} other tokens"
+        raise ValueError(f"scores must cover {rows}×{cols} patches and at most {others}, "
                          f"got {scores.shape[-1]} tokens")  # fmt: skip
     return scores[..., extra:].unflatten(-1, (rows, cols))
 

@@ -80,7 +80,7 @@ def heads_figure(look: ImageLook, i: int = 0) -> Figure:
             if h < 0:
                 axes.set_ylabel(f"layer {layer + 1}", fontsize=8, color=QUIET)
     name = f"{look.names[i]}: " if look.names else ""
-    words = f"{name}predicted {look.title(i)}"
+    words = f"{name}predicted {look.title(i)}" if look.classes else name.removesuffix(": ")
     out.text(0.2 / sheet.size[0], 1 - 0.28 / sheet.size[1], words, fontsize=10, fontweight="bold", color=INK)
     note = "max: the strongest patch, in multiples of the even share"
     out.text(0.2 / sheet.size[0], 0.07 / sheet.size[1], note, fontsize=7, color=QUIET)
@@ -117,7 +117,7 @@ def _label(axes: Axes, look: ImageLook, i: int) -> None:
     truth, answer = look.truth(i), look.title(i)
     name = f"{_short(look.names[i])}: " if look.names else ""
     if truth is None:
-        words, colour = f"{name}{answer}", INK
+        words, colour = f"{name}{answer}".removesuffix(": "), INK
     else:
         sign, colour = ("✓", GOOD) if look.right(i) else ("✗", BAD)
         words = f"{name}true {truth}, predicted {answer} {sign}"

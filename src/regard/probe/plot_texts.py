@@ -9,7 +9,7 @@ from regard.paper.figures import new_figure
 from regard.paper.ink import INK, QUIET
 from regard.paper.pixels import blend
 from regard.paper.quantities import chance
-from regard.probe.text_colours import FAINT, attention_shares, gradient_shares
+from regard.probe.text_colours import FAINT, NONE, attention_shares, gradient_shares
 from regard.probe.texts import TextLook
 
 if TYPE_CHECKING:
@@ -22,16 +22,17 @@ LETTER, LINE = 0.0836, 0.225  # inches, in DejaVu Sans Mono of 10 points
 
 def text_figure(look: TextLook) -> Figure:
     """The text twice, side by side: words coloured by attention, and by what moved the answer."""
-    parts = [("gradient: orange for, blue against the answer", gradient_shares(look))]
-    if look.attention is not None:
-        parts.insert(0, ("attention", attention_shares(look)))
+    parts = [] if look.attention is None else [("attention", attention_shares(look))]
+    if look.gradient is not None:
+        parts.append(("gradient: orange for, blue against the answer", gradient_shares(look)))
     places = wrapped(look.pieces, look.joined)
     lines = 1 + max((line for line, _, _ in places), default=0)
     column = ACROSS * LETTER
     wide = 0.4 + len(parts) * column + (len(parts) - 1) * 0.4
     high = lines * LINE + 0.95
     out = new_figure(wide, high)
-    answer = f"{look.answer} ({chance(look.probability)})"
+    sure = "" if look.probability is None else f" ({chance(look.probability)})"
+    answer = f"{look.answer or NONE}{sure}"
     out.text(0.2 / wide, 1 - 0.32 / high, answer, fontsize=12, fontweight="bold", color=INK)
     for k, (name, shares) in enumerate(parts):
         left = 0.2 + k * (column + 0.4)

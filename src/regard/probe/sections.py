@@ -123,7 +123,7 @@ def _headline(look: ImageLook, i: int) -> str:
     answer = escape(look.title(i))
     truth = look.truth(i)
     if truth is None:
-        return f"{name}{answer}"
+        return f"{name}{answer}".removesuffix(": ")
     kind, sign = ("good", "✓") if look.right(i) else ("bad", "✗")
     return f'{name}true {escape(truth)} · <span class="{kind}">predicted {answer} {sign}</span>'
 

@@ -17,6 +17,7 @@ FAINT = 0.12  # shares below this stay uncoloured: a page where every word glows
 MEDIUM, STRONG = 0.35, 0.7  # from these shares on a word has a background, and a full one
 NARROW = 88  # columns below which the two texts, and their legends, stand one under the other
 WEAK_FOR, WEAK_AGAINST = (190, 98, 8), (72, 128, 226)  # letters that show on white and on black
+NONE = "no answer"  # of a model without a head that gives one
 ROWS = 8  # words in the table for terminals without colour
 
 
@@ -38,18 +39,20 @@ def text_terminal(look: TextLook, *, width: int = 100, colour: bool = True) -> R
     moved the answer most: dull +2.00, film −0.10
     attended to most: dull 1.60×
     """
-    answer = Text.assemble((f"{look.answer}", "bold"), f" {chance(look.probability)}{_scope(look)}")
+    answer = Text.assemble((look.answer or NONE, "bold"), f"{sureness(look)}{_scope(look)}")
     if not colour:
         plain = _coloured(look, [0.0] * len(look.pieces))
-        signs = f"gradient: + for “{look.answer.strip()}”, − against it"
-        note = signs if look.attention is None else f"attention: × the even share; {signs}"
-        return Group(answer, Text(), plain, Text(), Text(note), _numbers(look), Text(), *_last_lines(look))
+        notes = [] if look.attention is None else ["attention: × the even share"]
+        notes += [] if look.answer is None else [f"gradient: + for “{look.answer.strip()}”, − against it"]
+        table = _numbers(look)
+        return Group(answer, Text(), plain, Text(), Text("; ".join(notes)), table, Text(), *_last_lines(look))
     parts: list[tuple[Text, Text]] = []
     if look.attention is not None:
         legend = _legend("attention", {"over even share": 1})
         parts.append((legend, _coloured(look, attention_shares(look))))
-    legend = _legend("gradient", {"for": 1, "against": -1})
-    parts.append((legend, _coloured(look, gradient_shares(look))))
+    if look.gradient is not None:
+        legend = _legend("gradient", {"for": 1, "against": -1})
+        parts.append((legend, _coloured(look, gradient_shares(look))))
     if width < NARROW or len(parts) == 1:
         middle: list[RenderableType] = []
         for legend, text in parts:
@@ -72,27 +75,31 @@ def text_html(look: TextLook) -> str:
     cards = []
     if look.attention is not None:
         words = _marked(look, attention_shares(look), [f"{x:.2f}× even share" for x in look.attention])
+        where = "Where its tokens looked" if look.answer is None else "Where the answer was read from"
         legend = (
-            'Where the answer was read from: <mark class="for" style="--a:.8">more</mark> than an even '
+            f'{where}: <mark class="for" style="--a:.8">more</mark> than an even '
             f"share, up to {max(look.attention):.1f}×."
         )
         cards.append(_words("Attention", legend, words))
-    words = _marked(look, gradient_shares(look), [f"{signed(x)} of the logit" for x in look.gradient])
-    legend = (
-        '<mark class="for" style="--a:.8">for</mark> and '
-        '<mark class="against" style="--a:.8">against</mark> '
-        f"the answer “{escape(look.answer)}” (integrated gradients)."
-    )
-    cards.append(_words("Gradient", legend, words))
+    if look.gradient is not None:
+        words = _marked(look, gradient_shares(look), [f"{signed(x)} of the logit" for x in look.gradient])
+        legend = (
+            '<mark class="for" style="--a:.8">for</mark> and '
+            '<mark class="against" style="--a:.8">against</mark> '
+            f"the answer “{escape(str(look.answer))}” (integrated gradients)."
+        )
+        cards.append(_words("Gradient", legend, words))
     details = ""
     if rows := _rows(look):
-        inner = pages.table(("word", "attention", "part of the logit"), rows)
+        names = ("word", "attention", "part of the logit")[: 2 + (look.gradient is not None)]
+        inner = pages.table(names, [row[: len(names)] for row in rows])
         if (agreed := look.agreement()) is not None:
             inner += f'<p class="quiet">rank correlation of the two: {signed(agreed)}</p>'
-        details = f"<details><summary>The words that moved the answer most</summary>{inner}</details>"
+        most = "were attended to" if look.answer is None else "moved the answer"
+        details = f"<details><summary>The words that {most} most</summary>{inner}</details>"
     chances = [(name, share, chance(share)) for name, share in (look.probabilities or {}).items()]
     return (
-        f'<p class="answer"><strong>{escape(look.answer)}</strong> {chance(look.probability)}'
+        f'<p class="answer"><strong>{escape(look.answer or NONE)}</strong>{sureness(look)}'
         f"{escape(_scope(look))}</p>{pages.bars(chances) if chances else ''}{pages.cards(cards)}{details}"
     )
 
@@ -106,8 +113,14 @@ def attention_shares(look: TextLook) -> list[float]:
 
 def gradient_shares(look: TextLook) -> list[float]:
     """Each piece's part of the logit against the largest, with its sign."""
+    assert look.gradient is not None
     top = max(map(abs, look.gradient), default=0.0)
     return [x / top if top > 0 else 0.0 for x in look.gradient]
+
+
+def sureness(look: TextLook) -> str:
+    """How likely the answer is, with a space before it, or nothing where there is none."""
+    return "" if look.probability is None else f" {chance(look.probability)}"
 
 
 def _coloured(look: TextLook, shares: list[float]) -> Text:
@@ -161,18 +174,20 @@ def _numbers(look: TextLook) -> Table:
     """The words that moved the answer most, with both of their numbers."""
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="")
     table.add_column("word", max_width=40, overflow="fold")
-    for name in ("attention", "gradient"):
+    names = ("attention", "gradient") if look.answer is not None else ("attention",)
+    for name in names:
         table.add_column(name, justify="right")
     for word, *numbers in _rows(look):
-        table.add_row(Text(word), *numbers)
+        table.add_row(Text(word), *numbers[: len(names)])
     if (left := len(look.rows()) - ROWS) > 0:
-        table.add_row(Text(f"and {left} that moved it less", style="italic"))
+        less = "moved it less" if look.answer is not None else "were attended to less"
+        table.add_row(Text(f"and {left} that {less}", style="italic"))
     return table
 
 
 def _rows(look: TextLook) -> list[tuple[str, str, str]]:
     return [
-        (word, "none" if share is None else f"{share:.2f}×", signed(score))
+        (word, "none" if share is None else f"{share:.2f}×", "none" if score is None else signed(score))
         for word, share, score in look.rows()[:ROWS]
     ]
 
@@ -181,6 +196,7 @@ def _last_lines(look: TextLook) -> list[Text]:
     """What counted most by either map, and how far the two agree."""
     moved = ", ".join(f"{word} {signed(score)}" for word, score in look.strongest())
     lines = [f"moved the answer most: {moved}" if moved else "no word moved the answer"]
+    lines = [] if look.answer is None else lines
     if attended := ", ".join(f"{word} {x:.2f}×" for word, x in look.attended()):
         lines.append(f"attended to most: {attended}")
     if (agreed := look.agreement()) is not None:
@@ -190,7 +206,8 @@ def _last_lines(look: TextLook) -> list[Text]:
 
 def _window(look: TextLook, number: int) -> str:
     part = look.parts[number - 1]
-    return f"[window {number} of {len(look.parts)}, {look.answer} {chance(part.probability)}]"
+    sure = "" if part.probability is None else f", {look.answer} {chance(part.probability)}"
+    return f"[window {number} of {len(look.parts)}{sure}]"
 
 
 def _marked(look: TextLook, shares: list[float], notes: list[str]) -> str:

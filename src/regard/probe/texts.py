@@ -35,14 +35,15 @@ class Window:
     """Where a window begins among the pieces, and how likely the text's answer is by this window alone."""
 
     first: int
-    probability: float
+    probability: float | None
 
 
 @dataclass(frozen=True)
 class TextLook:
     """An answer and, for each piece, its attention (1 is the even share) and its part of the logit.
 
-    `attention` is None for a model without attention; a piece of several tokens has their mean of it, and
+    `answer`, `probability` and `gradient` are None for a model that gives no answer, `attention` is None for
+    a model without attention; a piece of several tokens has their mean of it, and
     the sum of their parts of the logit. `joined` stands between pieces when they are shown. `parts` are the
     windows of a text that was too long to be read at once.
     """
@@ -50,9 +51,9 @@ class TextLook:
     pieces: tuple[str, ...]
     joined: str
     attention: tuple[float, ...] | None
-    gradient: tuple[float, ...]
-    answer: str
-    probability: float
+    gradient: tuple[float, ...] | None
+    answer: str | None
+    probability: float | None
     probabilities: dict[str, float] | None
     windows: int
     left_out: int
@@ -64,7 +65,8 @@ class TextLook:
         >>> TextLook(("a", "b"), " ", None, (0.5, -2.0), "yes", 0.9, None, 1, 0).strongest(1)
         [('b', -2.0)]
         """
-        return [(word, score) for word, _, score in self.rows() if abs(score) >= LEAST][:count]
+        moved = [(word, score) for word, _, score in self.rows() if score is not None]
+        return [(word, score) for word, score in moved if abs(score) >= LEAST][:count]
 
     def attended(self, count: int = 5) -> list[tuple[str, float]]:
         """The pieces that got more than the even share of attention, in multiples of it, the most first.
@@ -75,15 +77,20 @@ class TextLook:
         seen = [(word, share) for word, share, _ in self.rows() if share is not None and share > 1]
         return sorted(seen, key=lambda pair: -pair[1])[:count]
 
-    def rows(self) -> list[tuple[str, float | None, float]]:
-        """Every piece, its attention and its part of the logit, those that moved the answer most first."""
-        rows = [(text.strip(), a, g) for text, a, g in self.scores() if text.strip()]
-        return sorted(rows, key=lambda row: -abs(row[2]))
+    def rows(self) -> list[tuple[str, float | None, float | None]]:
+        """Every piece, its attention and its part of the logit, those that moved the answer most first.
 
-    def scores(self) -> list[tuple[str, float | None, float]]:
+        Without an answer, those that were attended to most come first.
+        """
+        rows = [(text.strip(), a, g) for text, a, g in self.scores() if text.strip()]
+        return sorted(rows, key=lambda row: -(row[1] or 0) if row[2] is None else -abs(row[2]))
+
+    def scores(self) -> list[tuple[str, float | None, float | None]]:
         """Every piece in the order of the text, its attention and its part of the logit."""
-        attention = [None] * len(self.pieces) if self.attention is None else self.attention
-        return list(zip(self.pieces, attention, self.gradient, strict=True))
+        attention, gradient = (
+            [None] * len(self.pieces) if one is None else one for one in (self.attention, self.gradient)
+        )
+        return list(zip(self.pieces, attention, gradient, strict=True))
 
     def agreement(self) -> float | None:
         """How alike attention and gradient rank the pieces: 1 the same, 0 unrelated, −1 opposite.
@@ -94,7 +101,7 @@ class TextLook:
         >>> round(look.agreement(), 4)
         1.0
         """
-        if self.attention is None or len(self.pieces) < 3:
+        if self.attention is None or self.gradient is None or len(self.pieces) < 3:
             return None
         ranks = torch.stack([_ranks(self.attention), _ranks([abs(one) for one in self.gradient])])
         ranks -= ranks.mean(1, keepdim=True)
@@ -130,7 +137,7 @@ def look_text(
     A text longer than `window` (what the model can hold, unless given) is read in windows of nearly equal
     length, whose probabilities are averaged; a language model reads the last window alone. `first` is a
     token put in front of every window and not shown, nor is a piece without text. `classes` name the logits:
-    for a language model, the tokens.
+    for a language model, the tokens; for a model that gives none there are none.
 
     >>> from regard.models import Encoder, EncoderConfig
     >>> model = Encoder(EncoderConfig(vocab=9, context=4, classes=2, depth=1, width=8, heads=2))
@@ -155,27 +162,28 @@ def look_text(
         raise ValueError(f"classes must name {answers[0][0].shape[1]} logits, got {len(classes)}")
     each = torch.cat([logits for logits, _ in answers]).softmax(1)
     chances = each.mean(0)
-    best = int(chances.argmax())
-    target = torch.tensor([best])
+    best = int(chances.argmax()) if len(classes) else None
     slopes = [
-        integrated_gradients(model, x, target=target, steps=steps).scores[0, len(front) :] for x in rows
+        integrated_gradients(model, x, target=torch.tensor([best]), steps=steps).scores[0, len(front) :]
+        for x in (rows if len(classes) else [])
     ]
     maps = [one[len(front) :] for _, one in answers if one is not None]
     kept = _cut(pieces, left_out)
     attention = _gather(_shares(maps, kept), kept) if maps else None
     starts = _starts([len(row[0]) - len(front) for row in rows], kept)
     seen = [i for i, piece in enumerate(kept) if piece.text]
+    sure = [None if best is None else float(one[best]) for one in each]
     return TextLook(
         tuple(kept[i].text for i in seen),
         joined,
         None if attention is None else tuple(attention[i] / kept[i].tokens for i in seen),
-        tuple(_gather(slopes, kept)[i] for i in seen),
-        str(classes[best]),
-        float(chances[best]),
-        dict(zip(map(str, classes), chances.tolist(), strict=True)) if len(classes) <= 20 else None,
+        tuple(_gather(slopes, kept)[i] for i in seen) if slopes else None,
+        None if best is None else str(classes[best]),
+        None if best is None else float(chances[best]),
+        dict(zip(map(str, classes), chances.tolist(), strict=True)) if 0 < len(classes) <= 20 else None,
         len(rows),
         left_out,
-        tuple(map(Window, starts, each[:, best].tolist())) if len(rows) > 1 else (),
+        tuple(map(Window, starts, sure)) if len(rows) > 1 else (),
     )
 
 

@@ -15,6 +15,7 @@ from regard.models import GPT, Encoder, ViT
 from regard.models.huggingface.folders import check_new, config_of, write_folder
 from regard.models.weights import place
 from regard.sharing.sizes import pair
+from regard.train.runs.hub import HubRun
 from regard.values import Json
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ def export_huggingface(run: Run, folder: Path) -> bool:
     that weighs them as Pillow does when it makes a picture grey: pipelines give colours alone.
     """
     model, tokenizer = run.model, run.tokenizer
+    if isinstance(run, HubRun):
+        raise ValueError(f"{run.folder} is a folder of transformers already")
     if not isinstance(model, GPT | Encoder | ViT):
         raise ValueError(f"{run.folder} is a {type(model).__name__}, which transformers has not")
     folder = check_new(folder)

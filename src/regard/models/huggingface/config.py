@@ -27,7 +27,7 @@ REFUSED = {
     "t5": "what its encoder reads and what its decoder writes are of two lengths",
     "whisper": "what its encoder hears and what its decoder writes are of two lengths",
     "mamba": "its state spaces are no attention",
-    "modernbert": "its windows look to both sides, which no pattern here does",
+    "modernbert": "encoders with windows to both sides are not described here",
     "gemma3": "it reads images and text; the text model alone is a gemma3_text",
 }
 

@@ -51,7 +51,7 @@ class PictureRun(Run):
             return Shown(held.images, names, held.labels, (said,))
         *channels, rows, cols = self.description["image"]
         read = [read_image(path, (rows, cols), *channels or [1]) for path in inputs]
-        true = None if labels is None else _numbers(labels, self.description["classes"], len(inputs))
+        true = None if labels is None else numbers_of(labels, self.description["classes"], len(inputs))
         pictures = torch.stack([one.picture for one in read])
         notices = tuple(notice for one in read for notice in one.notices)
         return Shown(pictures, tuple(Path(path).name for path in inputs), true, notices)
@@ -123,7 +123,8 @@ class CompletionRun(PictureRun):
         return Look("completion", completion=found, notices=shown.notices)
 
 
-def _numbers(labels: Sequence[str], classes: Sequence[str], count: int) -> Tensor:
+def numbers_of(labels: Sequence[str], classes: Sequence[str], count: int) -> Tensor:
+    """True classes that were named, one for each image, by their numbers."""
     if len(labels) != count:
         raise ValueError(f"labels must be one per image, got {len(labels)} for {count} images")
     if strange := [label for label in labels if label not in classes]:

@@ -18,6 +18,7 @@ from regard.models.files import build_config, read_tensors
 from regard.models.quantise import grow
 from regard.models.weights import place
 from regard.train.folder import MODEL, RECIPE, code_of, read_recipe
+from regard.train.runs.hub import is_hub, open_hub
 from regard.train.runs.images import CompletionRun, ImageRun
 from regard.train.runs.language import LanguageRun
 from regard.train.runs.run import PretrainingRun, Run
@@ -38,7 +39,7 @@ TURNS = threading.RLock()  # while a model of the zoo is replaced, its folder is
 
 
 def open_run(name: str | Path, *, device: str | torch.device = "cpu", trust: bool = False) -> Run:
-    """A run by its folder, or a model of the zoo by `zoo:NAME`, ready for use.
+    """A run by its folder, or a model of the zoo by `zoo:NAME`, ready for use; or a folder of transformers.
 
     Code of one's own that it names is imported from where this user ran it before; with `trust`, from
     wherever it is.
@@ -47,11 +48,11 @@ def open_run(name: str | Path, *, device: str | torch.device = "cpu", trust: boo
     'positive'
     """
     text = str(name)
-    return (
-        load_shipped(text, device=device)
-        if text.startswith(ZOO)
-        else load_run(name, device=device, trust=trust)
-    )
+    if text.startswith(ZOO):
+        return load_shipped(text, device=device)
+    if is_hub(Path(name)):
+        return open_hub(Path(name), device)
+    return load_run(name, device=device, trust=trust)
 
 
 def load_run(folder: str | Path, *, device: str | torch.device = "cpu", trust: bool = False) -> Run:

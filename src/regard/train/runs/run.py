@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Unpack
+from typing import Self, Unpack
 
 import torch
 from torch import Tensor, nn
@@ -166,6 +166,13 @@ class Run:
     ) -> Look:
         raise ValueError(
             f"look needs a run for images, texts, language or completion, got one for {self.kind}"
+        )
+
+    def with_pattern(self, pattern: str | Sequence[str | None]) -> Self:
+        """This run, whose layers now look as a pattern says, or as one for each of them."""
+        raise ValueError(
+            f"a pattern can be set on a model of transformers; {self.name} is a run of Regard, "
+            "whose recipe says how it looks"
         )
 
     def prompt(self, text: str, tokens: int | None = None) -> Prompt:

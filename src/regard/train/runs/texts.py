@@ -37,7 +37,7 @@ class TextPrediction(Prediction):
     def words(self) -> tuple[WordScore, ...]:
         """Every word in the order of the text."""
         scores = self.look.scores()
-        return tuple(WordScore(piece.strip(), a, g) for piece, a, g in scores if piece.strip())
+        return tuple(WordScore(piece.strip(), a, g or 0.0) for piece, a, g in scores if piece.strip())
 
     def as_dict(self) -> Json:
         """Label, probabilities, windows and the scores of every word, as JSON."""
@@ -88,6 +88,8 @@ class TextRun(ReadingRun, Classifier):
         for given in inputs:
             text = content(given)
             look = self.look_at(text, steps=steps)
+            assert look.answer is not None  # a classifier gives one
+            assert look.probability is not None
             sure = {look.answer: look.probability} if look.probabilities is None else look.probabilities
             notice = _noticed(given, self._read_in(text, look.windows))
             out.append(TextPrediction(given, look.answer, look.probability, sure, notice, look=look))
