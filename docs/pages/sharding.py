@@ -8,7 +8,10 @@ HEADS, GROUPS, WIDTH, BYTES = 32, 8, 128, 2  # one layer of an 8B Llama, in bflo
 EACH = 2 * GROUPS * WIDTH * BYTES  # of a key and its value, all heads
 LINKS = {"200 Gb/s": 25e9, "400 Gb/s": 50e9, "NVLink, 450 GB/s": 450e9}  # bytes a second into one GPU
 SIZES = ((1 << 20, 8), (1 << 24, 1024))  # positions, GPUs
-PATTERNS = ("causal", "strided(4096)", "strided(4096) | global(64) & causal", "dilated(128, 64)")
+PATTERNS = (
+    "causal", "strided(4096)", "strided(4096) | global(64) & causal", "dilated(128, 64)",
+    "sparsefixed(1024, 8)", "randomblocks(64, 3, 7)",
+)  # fmt: skip
 
 HEAD = f"""# Long sequences, on paper
 

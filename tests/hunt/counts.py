@@ -61,7 +61,7 @@ def exact(draw):
             continue
         try:
             with patch.object(counting, "CLOSED", 0), patch.object(stretches, "DENSE", 99):
-                got = way(pattern, beat, n, m, Work.quick())
+                (got,) = way(pattern, beat, [m - n], m, Work.quick())
         except TooMuchError:
             yield f"{way.__name__} refused", None
             continue

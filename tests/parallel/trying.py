@@ -88,8 +88,8 @@ def drawn(
     return case
 
 
-def generator() -> torch.Generator:
-    return torch.Generator().manual_seed(5)
+def generator(device: torch.device) -> torch.Generator:
+    return torch.Generator(device).manual_seed(5)
 
 
 def loss(found: Attended, of_out: Tensor, of_lse: Tensor | None) -> Tensor:
@@ -106,8 +106,8 @@ def expected(case: Case) -> dict[str, Tensor]:
     leaves = [x.detach().clone().requires_grad_() for x in (case.query, case.key, case.value)]
     found = Attended(
         *attend(
-            *leaves, case.plan.pattern, segments=case.segments, return_lse=True, generator=generator(),
-            impl="reference", **case.options,
+            *leaves, case.plan.pattern, segments=case.segments, return_lse=True, impl="reference",
+            generator=generator(case.query.device), **case.options,
         )
     )  # fmt: skip
     assert case.of_out is not None
@@ -126,7 +126,7 @@ def parts_of(case: Case, rank: int) -> tuple[list[Tensor], Tensor | None]:
 
 def begun(case: Case, leaves: list[Tensor], segments: Tensor | None, ranks: Ranks) -> Begun:
     query, key, value = leaves
-    asked, query = asked_of(query, key, lse=True, generator=generator(), **case.options)
+    asked, query = asked_of(query, key, lse=True, generator=generator(query.device), **case.options)
     return begin(query, key, value, segments, case.plan, ranks, asked)
 
 

@@ -3,8 +3,10 @@ from math import comb
 import pytest
 import torch
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from regard.pattern import Blocks, Causal, Full, RandomBlocks, Strided, Windowed, parse
+from regard.pattern.counting import tails
 from tests.pattern.measuring import measured
 from tests.pattern.strategies import cases
 
@@ -25,6 +27,15 @@ def test_counts_are_those_of_the_mask(case):
 def test_counts_are_those_of_a_larger_mask(case):
     pattern, n, m = case
     assert torch.equal(pattern.row_pairs(n, m), pattern.dense(n, m).sum(1))
+
+
+@given(cases(), st.lists(st.integers(0, 45), max_size=6), st.sampled_from([0, 1 << 12]))
+def test_many_tails_at_once_are_rows_added_up(case, asked, closed):
+    pattern, n, m = case
+    rows, firsts = pattern.dense(n, m).sum(1), [min(m, m - n + one) for one in asked]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("regard.pattern.counting.CLOSED", closed)
+        assert tails(pattern, firsts, m) == [int(rows[first - m + n :].sum()) for first in firsts]
 
 
 @pytest.mark.parametrize("chunk", [1, 7, 64])

@@ -45,7 +45,7 @@ def test_few_rows_tell_all(pattern, m, data):
         patch.setattr(stretches, "DENSE", 99)
         for way in (counting._by_rows, counting._by_stretches):
             try:
-                assert way(pattern, rhythm(pattern), n, m, Work.quick()) == expected
+                assert way(pattern, rhythm(pattern), [m - n], m, Work.quick()) == [expected]
             except TooMuchError:
                 assert way is counting._by_stretches
                 assert any(isinstance(atom, SparseFixed) for atom in pattern.atoms())
@@ -58,7 +58,7 @@ def test_stretches_hold_what_their_rows_hold(case):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(stretches, "DENSE", 99)
         try:
-            found = counting._by_stretches(pattern, None, n, m, Work())
+            (found,) = counting._by_stretches(pattern, None, [m - n], m, Work())
         except TooMuchError:
             return  # steps and tails together
     assert found == int(pattern.dense(n, m).sum())
@@ -68,7 +68,8 @@ def test_stretches_hold_what_their_rows_hold(case):
 @given(combined(REGULAR.filter(lambda value: value.distance), 6), st.integers(1, 300), st.data())
 def test_distances_in_closed_form(pattern, m, data):
     n = data.draw(st.integers(1, m) | st.just(m))
-    assert counting._by_closed_distance(pattern, None, n, m, Work()) == int(pattern.dense(n, m).sum())
+    found = counting._by_closed_distance(pattern, None, [m - n], m, Work())
+    assert found == [int(pattern.dense(n, m).sum())]
 
 
 def test_few_rows_are_used_at_all():
@@ -76,8 +77,8 @@ def test_few_rows_are_used_at_all():
     pattern = Windowed(6) | Strided(4)
     beat = rhythm(pattern)
     assert (beat.period, beat.window, beat.back, beat.first) == (6, 6, 5, 0)
-    right = counting._by_rows(pattern, beat, 5_000, 5_000, Work())
-    wrong = counting._by_rows(pattern, type(beat)(5, 5, 5, 0), 5_000, 5_000, Work())
+    (right,) = counting._by_rows(pattern, beat, [0], 5_000, Work())
+    (wrong,) = counting._by_rows(pattern, type(beat)(5, 5, 5, 0), [0], 5_000, Work())
     assert right == pattern.pairs(5_000) != wrong
 
 

@@ -36,14 +36,22 @@ SPARSE = language(position=Alibi(), pattern=Windowed(6) | Strided(back=2) | Glob
     [
         (2, "language", shared(2, task=GROUPED)),
         (3, "language", shared(3, task=SPARSE, accumulate=2)),
-        (4, "language", shared(2, task=GROUPED, sharding="shard", optimizer=Muon(), ema=0.9)),
+        (4, "language", shared(2, task=GROUPED, sharding="shard", optimizer=Muon(), ema=0.9, steps=6)),
+        (4, "language", shared(2, task=GROUPED, sharding="shard-data", ema=0.9, steps=6)),
         (4, "words", shared(2)),
-        (4, "language", shared(4, sharding="shard")),
+        (4, "language", shared(4, sharding="shard", steps=6)),
     ],
-    ids=["grouped, rotary", "alibi, sparse", "shared batch, sharded weights", "dialogues", "four"],
+    ids=[
+        "grouped, rotary",
+        "alibi, sparse",
+        "shared batch, sharded weights",
+        "sharded along data",
+        "dialogues",
+        "four",
+    ],
 )
 def test_losses_and_scores_are_those_of_one_process(world, kind, changes, tmp_path):
-    alone = {name: value for name, value in changes.items() if name in ("task", "optimizer", "ema")}
+    alone = {name: value for name, value in changes.items() if name in ("task", "optimizer", "ema", "steps")}
     train(getattr(small, kind)(**alone), tmp_path / "one", quiet=True, device="cpu")
     text = done(tmp_path, world, kind, str(tmp_path / "many"), False, changes)
     context = changes["parallel"].context
@@ -108,6 +116,12 @@ LINEAR = language(mixer=LinearAttention(), pattern=Causal())
             "language",
             shared(2, compile="compile"),
             "compile=compile is for whole sequences, got parallel.context=2; use --set compile=none",
+        ),
+        (
+            2,
+            "language",
+            shared(2, sharding="shard-data"),
+            "group: got processes=2, parallel.context=2; use --set sharding=shard",
         ),
         (
             3,

@@ -48,7 +48,7 @@ def assembled(work: RankWork, arrived: dict[int, Tensor], like: Tensor) -> Tenso
     return whole if work.order is None else whole.index_select(-2, work.order.to(whole.device))
 
 
-class _Saved(FunctionCtx):
+class _SavedTransfer(FunctionCtx):
     transfer: Transfer
     widths: tuple[int, int]
     like: tuple[torch.Size, torch.dtype, torch.device]
@@ -57,7 +57,7 @@ class _Saved(FunctionCtx):
 
 class _Sent(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: _Saved, transfer: Transfer, key: Tensor, value: Tensor) -> Tensor:
+    def forward(ctx: _SavedTransfer, transfer: Transfer, key: Tensor, value: Tensor) -> Tensor:
         ctx.transfer, ctx.widths = transfer, (key.shape[3], value.shape[3])
         ctx.save_for_backward(key, value)
         both = torch.cat([key, value], -1)
@@ -65,7 +65,7 @@ class _Sent(torch.autograd.Function):
         return key.new_zeros(0)  # what ties the end to the beginning
 
     @staticmethod
-    def backward(ctx: _Saved, *_: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: _SavedTransfer, *_: Tensor) -> tuple[Tensor | None, ...]:
         key, value = ctx.saved_tensors
         transfer, work = ctx.transfer, ctx.transfer.work
         assert transfer.wait is not None
@@ -85,7 +85,7 @@ class _Sent(torch.autograd.Function):
 class _Received(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: _Saved, transfer: Transfer, tie: Tensor, key: Tensor, value: Tensor
+        ctx: _SavedTransfer, transfer: Transfer, tie: Tensor, key: Tensor, value: Tensor
     ) -> tuple[Tensor, Tensor]:
         ctx.transfer, ctx.widths = transfer, (key.shape[3], value.shape[3])
         assert transfer.wait is not None
@@ -97,7 +97,7 @@ class _Received(torch.autograd.Function):
         return k.contiguous(), v.contiguous()
 
     @staticmethod
-    def backward(ctx: _Saved, *grads: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: _SavedTransfer, *grads: Tensor) -> tuple[Tensor | None, ...]:
         transfer, work = ctx.transfer, ctx.transfer.work
         both = torch.cat(grads, -1)
         if work.order is not None:

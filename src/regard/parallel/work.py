@@ -56,7 +56,7 @@ def work_of(plan: Exchange, rank: int) -> RankWork:
         if other == rank:
             continue
         theirs = plan.deal.intervals(other)
-        if (given := plan.needed[other].intervals() & held).size:
+        if (given := plan.needed[other] & held).size:
             sends[other] = held.below(given.positions())
         if (taken := foreign & theirs).size:
             sources[other] = taken.positions()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 import torch
@@ -44,21 +45,47 @@ SpansOf = Callable[["Atom", Tensor], list[Span]]
 
 def pairs(pattern: Pattern, n: int, m: int) -> int:
     """The number of allowed pairs of the last n of m queries with m keys."""
-    if n == 0 or m == 0:
-        return 0
+    return tails(pattern, [m - n], m)[0]
+
+
+def tails(pattern: Pattern, firsts: list[int], m: int, work: Work | None = None) -> list[int]:
+    """The number of allowed pairs of the queries from each of some rows on: of all in about the time of one.
+
+    `work` says what that may take, by default what somebody waits for.
+
+    >>> from regard.pattern import Causal
+    >>> tails(Causal(), [0, 2, 3], 4)
+    [10, 7, 4]
+    """
+    asked = sorted({first for first in firsts if first < m})
+    if not asked or m == 0:
+        return [0] * len(firsts)
+    n = m - asked[0]
     if not all(atom.gives("spans") for atom in pattern.atoms()) and not pattern.by_distance:
-        return sum(
-            int(looking.rows(pattern, q, m, torch.full_like(q, m)).sum()) for q in _ranges(m - n, m, BATCH)
-        )
+        found = _looked(pattern, asked, m)
+    else:
+        found = _counted(pattern, asked, n, m, Work.quick() if work is None else work)
+    known = dict(zip(asked, found, strict=True))
+    return [known.get(first, 0) for first in firsts]
+
+
+def _looked(pattern: Pattern, asked: list[int], m: int) -> list[int]:
+    parts = (
+        sum(int(looking.rows(pattern, q, m, torch.full_like(q, m)).sum()) for q in _ranges(low, high, BATCH))
+        for low, high in pairwise([*asked, m])
+    )
+    return _from_behind(list(parts))
+
+
+def _counted(pattern: Pattern, asked: list[int], n: int, m: int, work: Work) -> list[int]:
     beat = repeating.rhythm(pattern)
     rows = n if beat is None else min(n, beat.rows)
     ways = [_by_rows, _by_stretches] if rows <= MANY else [_by_stretches, _by_rows]
     if pattern.by_distance:
         ways = [_by_distance, *([_by_closed_distance] if beat is not None else [])][::-1]
-    work = Work.quick()  # for all of them together
     for way in ways:
         try:
-            return way(pattern, beat, n, m, work)
+            return way(pattern, beat, asked, m, work)
         except TooMuchError:
             pass
     raise ValueError(f"{pattern} at {n=}, {m=} takes too long to count: {_why(pattern, beat, n, m)}")
@@ -92,34 +119,47 @@ def _why(pattern: Pattern, beat: Rhythm | None, n: int, m: int) -> str:
     )
 
 
-def _by_closed_distance(pattern: Pattern, beat: Rhythm | None, n: int, m: int, work: Work) -> int:
-    if max(n, m) > 1 << 61:  # positions are asked for in 64 bits, at twice as many
+def _by_closed_distance(
+    pattern: Pattern, beat: Rhythm | None, asked: list[int], m: int, work: Work
+) -> list[int]:
+    if m - min(0, asked[0]) > 1 << 61:  # positions are asked for in 64 bits, at twice as many
         raise TooMuchError
-    return distances.pairs(pattern, n, m)
+    return [distances.pairs(pattern, m - first, m) for first in asked]
 
 
-def _by_distance(pattern: Pattern, beat: Rhythm | None, n: int, m: int, work: Work) -> int:
-    work.spend(PER_LOOK * len(pattern.atoms()) * (n + m))
-    return sum(_pairs_at(pattern, d, n, m) for d in _ranges(1 - n, m, CHUNK))
+def _by_distance(pattern: Pattern, beat: Rhythm | None, asked: list[int], m: int, work: Work) -> list[int]:
+    work.spend(PER_LOOK * len(pattern.atoms()) * sum(2 * m - first for first in asked))
+    return [
+        sum(_pairs_at(pattern, d, m - first, m) for d in _ranges(1 - m + first, m, CHUNK)) for first in asked
+    ]
 
 
-def _by_rows(pattern: Pattern, beat: Rhythm | None, n: int, m: int, work: Work) -> int:
-    return _sum(pattern, beat, n, m, lambda keys: RowCounter(pattern, keys, work).totals)
+def _by_rows(pattern: Pattern, beat: Rhythm | None, asked: list[int], m: int, work: Work) -> list[int]:
+    return _sums(pattern, beat, asked, m, lambda keys: RowCounter(pattern, keys, work).totals)
 
 
-def _by_stretches(pattern: Pattern, beat: Rhythm | None, n: int, m: int, work: Work) -> int:
-    return _sum(pattern, beat, n, m, lambda keys: StretchCounter(pattern, keys, work).totals)
+def _by_stretches(pattern: Pattern, beat: Rhythm | None, asked: list[int], m: int, work: Work) -> list[int]:
+    return _sums(pattern, beat, asked, m, lambda keys: StretchCounter(pattern, keys, work).totals)
 
 
-def _sum(
-    pattern: Pattern, beat: Rhythm | None, n: int, m: int, counting: Callable[[int], repeating.Count]
-) -> int:
-    """The sum of all rows, by few of them where the pattern repeats; `counting(keys)` sums rows over keys."""
-    if beat is None or n <= max(CLOSED, beat.rows) or beat.shorter(m) == m:
+def _sums(
+    pattern: Pattern,
+    beat: Rhythm | None,
+    asked: list[int],
+    m: int,
+    counting: Callable[[int], repeating.Count],
+) -> list[int]:
+    """The rows from each on, by few of them where the pattern repeats; `counting(keys)` sums over keys."""
+    if beat is None or m - asked[0] <= max(CLOSED, beat.rows) or beat.shorter(m) == m:
         if m > LONGEST:
             raise TooMuchError
-        return sum(counting(m)([(m - n, m)]))
-    return repeating.pairs(pattern, beat, n, m, counting(beat.shorter(m)))
+        return _from_behind(counting(m)(list(pairwise([*asked, m]))))
+    return repeating.tails(pattern, beat, asked, m, counting(beat.shorter(m)))
+
+
+def _from_behind(parts: list[int]) -> list[int]:
+    """The sum of each part and all behind it."""
+    return list(accumulate(reversed(parts)))[::-1]
 
 
 def _batches(ranges: list[Rows], size: int) -> Iterator[list[tuple[int, Rows]]]:

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 import torch
 
 from regard.errors import check_int
+from regard.pattern import counting
 from regard.pattern.intervals import Intervals, between
 from regard.pattern.runs import Runs
+from regard.pattern.work import Work
 
 if TYPE_CHECKING:
     from regard.pattern.base import Pattern  # for its type alone: a pattern is dealt out by its exchange
@@ -62,19 +64,19 @@ class Deal:
         return cls(name, len(lengths), tuple(bounds), tuple(range(len(lengths))))
 
     @classmethod
-    def of_pairs(cls, patterns: Sequence[Pattern], n: int, ranks: int) -> Deal:
+    def of_pairs(cls, tails: Tails, n: int, ranks: int) -> Deal:
         """Stretches of about equally many pairs, in order: unequal lengths."""
-        from_row = _Tails(patterns, n)
-        whole, grain = from_row(0), max(1, n // (GRAINS * ranks))
-        bounds = [0]
-        for rank in range(1, ranks):
-            low, high = bounds[-1] // grain, n // grain  # the wanted row lies between, in grains
-            wanted = whole * (ranks - rank)
-            while low < high:
-                middle = (low + high) // 2
-                low, high = (middle + 1, high) if from_row(middle * grain) * ranks > wanted else (low, middle)
-            bounds.append(min(n, low * grain))
-        return cls("pairs", ranks, (*bounds, n), tuple(range(ranks)))
+        (whole,), grain = tails.of([0]), max(1, n // (GRAINS * ranks))
+        wanted = [whole * (ranks - rank) for rank in range(1, ranks)]
+        low, high = [0] * len(wanted), [n // grain] * len(wanted)  # each bound lies between, in grains
+        while low != high:  # all of them are looked for at once, so that all rows are counted together
+            middle = [(a + b) // 2 for a, b in zip(low, high, strict=True)]
+            found = tails.of([at * grain for at in middle])
+            for i, (at, tail) in enumerate(zip(middle, found, strict=True)):
+                if low[i] < high[i]:
+                    low[i], high[i] = (at + 1, high[i]) if tail * ranks > wanted[i] else (low[i], at)
+        bounds = [min(n, at * grain) for at in low]
+        return cls("pairs", ranks, (0, *bounds, n), tuple(range(ranks)))
 
     def stretches(self, rank: int) -> list[tuple[int, int]]:
         """Where the stretches of a rank begin and end, in order."""
@@ -89,16 +91,16 @@ class Deal:
         """The same as intervals."""
         return between(*self.stretches(rank))
 
-    def pairs(self, patterns: Sequence[Pattern]) -> list[int]:
+    def pairs(self, tails: Tails) -> list[int]:
         """How many pairs each rank has to compute, over all the patterns."""
-        from_row = _Tails(patterns, self.n)
+        found = tails.of(self.bounds)
         out = [0] * self.ranks
-        for (first, last), holder in zip(pairwise(self.bounds), self.holders, strict=True):
-            out[holder] += from_row(first) - from_row(last)
+        for (from_first, from_last), holder in zip(pairwise(found), self.holders, strict=True):
+            out[holder] += from_first - from_last
         return out
 
 
-class _Tails:
+class Tails:
     """How many pairs the queries from some row on have, each row asked about once."""
 
     def __init__(self, patterns: Sequence[Pattern], n: int) -> None:
@@ -109,13 +111,15 @@ class _Tails:
             rows = sum((one.row_pairs(n) for one in patterns), torch.zeros(n, dtype=torch.long))
             self.below = rows.flip(0).cumsum(0).flip(0)
 
-    def __call__(self, row: int) -> int:
-        if row not in self.known:
-            if self.below is not None:
-                self.known[row] = int(self.below[row])
-            else:
-                self.known[row] = sum(one.pairs(self.n - row, self.n) for one in self.patterns)
-        return self.known[row]
+    def of(self, rows: Sequence[int]) -> list[int]:
+        """The numbers for some rows."""
+        new = [row for row in dict.fromkeys(rows) if row not in self.known]
+        if self.below is not None:
+            self.known |= dict(zip(new, self.below[new].tolist(), strict=True))
+        elif new:
+            found = [counting.tails(one, new, self.n, Work.patient()) for one in self.patterns]
+            self.known |= {row: sum(parts) for row, *parts in zip(new, *found, strict=True)}
+        return [self.known[row] for row in rows]
 
 
 def imbalance(counts: Sequence[int]) -> float:
@@ -124,27 +128,35 @@ def imbalance(counts: Sequence[int]) -> float:
     return max(counts) * len(counts) / total if total else 1.0
 
 
-def dealt(patterns: Sequence[Pattern], n: int, ranks: int, deal: str | Sequence[int] | Deal = "auto") -> Deal:
+def dealt(
+    patterns: Sequence[Pattern],
+    n: int,
+    ranks: int,
+    deal: str | Sequence[int] | Deal = "auto",
+    tails: Tails | None = None,
+) -> Deal:
     """How n positions are dealt to ranks for these patterns, which share one sequence.
 
     "even": equal stretches. "zigzag": two stretches a rank, one early and one late. "pairs": stretches of
     equally many pairs, so of unequal lengths. "auto": even where that is balanced, else a zigzag if that is
-    better. Or the length of each rank's stretch.
+    better. Or the length of each rank's stretch. What is counted meanwhile can be kept in `tails`.
     """
     ranks = check_int("ranks", ranks, 1, MOST_RANKS)
     if isinstance(deal, str):
         if deal not in DEALS:
             raise ValueError(f"deal must be one of {', '.join(DEALS)} or a length for each rank, got {deal=}")
+        tails = Tails(patterns, n) if tails is None else tails
         if deal == "pairs":
-            return Deal.of_pairs(patterns, n, ranks)
+            return Deal.of_pairs(tails, n, ranks)
         even = Deal.even(n, ranks)
         if deal == "even" or ranks == 1:
             return even
         zigzag = Deal.zigzag(n, ranks)
         if deal == "zigzag":
             return zigzag
-        uneven = imbalance(even.pairs(patterns))
-        return zigzag if uneven > UNEVEN and imbalance(zigzag.pairs(patterns)) < uneven else even
+        tails.of(zigzag.bounds)  # and so of those of equal stretches, which are among them
+        uneven = imbalance(even.pairs(tails))
+        return zigzag if uneven > UNEVEN and imbalance(zigzag.pairs(tails)) < uneven else even
     found = deal if isinstance(deal, Deal) else Deal.of_lengths(deal)
     if (found.n, found.ranks) != (n, ranks):
         lengths = [sum(b - a for a, b in found.stretches(rank)) for rank in range(min(found.ranks, 8))]

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 
 from regard.paper.quantities import about, fine_percent
-from regard.pattern import exchange_svg
-from regard.pattern.dealing import Deal, dealt, imbalance
+from regard.pattern import exchange_svg, far
+from regard.pattern.dealing import Deal, Tails, dealt, imbalance
 from regard.pattern.intervals import between, stacked, unstacked
 from regard.pattern.needs import needed
 from regard.pattern.runs import Runs
@@ -59,7 +59,7 @@ class Exchange:
 
     def sent(self, rank: int, to: int) -> Runs:
         """The keys that a rank sends to another."""
-        return Runs.of(self.needed[to].intervals() & self.deal.intervals(rank))
+        return Runs.of(self.needed[to] & self.deal.intervals(rank))
 
     @cached_property
     def between(self) -> Tensor:
@@ -67,7 +67,7 @@ class Exchange:
         bounds, holders = torch.tensor(self.deal.bounds), torch.tensor(self.deal.holders)
         out = torch.zeros(self.ranks, self.ranks, dtype=torch.long)
         for to, keys in enumerate(self.needed):
-            out[:, to].index_add_(0, holders, keys.intervals().below(bounds).diff())
+            out[:, to].index_add_(0, holders, keys.below(bounds).diff())
         return out
 
     @property
@@ -164,7 +164,7 @@ class Exchange:
         edges = torch.arange(min(width, self.n) + 1) * self.n // max(1, min(width, self.n))
         lines = []
         for rank in range(self.ranks):
-            both = (self.deal.intervals(rank), self.needed[rank].intervals())
+            both = (self.deal.intervals(rank), self.needed[rank])
             cells = zip(*(keys.below(edges).diff().tolist() for keys in both), strict=True)
             lines.append("".join("#" if own else "o" if other else "." for own, other in cells))
         return "\n".join(lines)
@@ -198,9 +198,12 @@ class Exchange:
 
 def exchange(pattern: Pattern, n: int, ranks: int, deal: str | Sequence[int] | Deal = "auto") -> Exchange:
     """The plan for n positions on so many ranks."""
-    found = dealt((pattern,), n, ranks, deal)
-    bounds, holders, apart = found.bounds, found.holders, n + 2
-    own = stacked([between(stretch) for stretch in pairwise(bounds)], holders, apart)
-    foreign = stacked(needed(pattern, list(bounds), n), holders, apart) - own
-    received = tuple(Runs.of(keys) for keys in unstacked(foreign, ranks, apart))
-    return Exchange(pattern, found, received, tuple(found.pairs((pattern,))))
+    tails = Tails((pattern,), n)
+    found = dealt((pattern,), n, ranks, deal, tails)
+    keys = far.received(pattern, found)
+    if keys is None:
+        bounds, holders, apart = found.bounds, found.holders, n + 2
+        own = stacked([between(stretch) for stretch in pairwise(bounds)], holders, apart)
+        foreign = stacked(needed(pattern, list(bounds), n), holders, apart) - own
+        keys = tuple(Runs.of(one) for one in unstacked(foreign, ranks, apart))
+    return Exchange(pattern, found, keys, tuple(found.pairs(tails)))

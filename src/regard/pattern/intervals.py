@@ -75,8 +75,10 @@ def merged(lo: Tensor, hi: Tensor) -> Intervals:
     lo, hi = lo[real], hi[real]
     if not len(lo):
         return NOTHING
-    lo, order = lo.sort()
-    hi = hi[order].cummax(0).values
+    if bool((lo[1:] < lo[:-1]).any()):  # what is in order already needs one look
+        lo, order = lo.sort()
+        hi = hi[order]
+    hi = hi.cummax(0).values
     new = torch.ones(len(lo), dtype=torch.bool)
     new[1:] = lo[1:] > hi[:-1]
     first = new.nonzero()[:, 0]

@@ -21,13 +21,12 @@ from regard.pattern.intervals import NOTHING, Intervals, merged, unstacked
 from regard.pattern.residues import State
 from regard.pattern.spans import BlockTail, Thinning
 from regard.pattern.stretches import StretchCuts, turns, where_it_stands
-from regard.pattern.work import MOST_STEPS, TooMuchError, Work
+from regard.pattern.work import TooMuchError, Work
 
 if TYPE_CHECKING:
     from regard.pattern.base import Pattern
 
 CHUNK = 1 << 15  # rows at a time, where each is a stretch of its own
-PATIENCE = 32 * MOST_STEPS  # steps of work: some forty seconds on one core
 MOST_TAILS = 4  # kinds of key classes that are told apart
 LISTED = 1 << 21  # intervals made at a time
 PER_INTERVAL = 200  # steps of work for each
@@ -49,7 +48,7 @@ def needed(pattern: Pattern, bounds: list[int], m: int) -> list[Intervals]:
         if not spans:
             found = _by_distance(pattern, bounds, m)
         else:
-            found = _Needs(pattern, m, Work(PATIENCE)).keys(bounds)
+            found = _Needs(pattern, m, Work.patient()).keys(bounds)
     except TooMuchError:
         try:
             return _looked(pattern, bounds, m)

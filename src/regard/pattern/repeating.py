@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from math import lcm
 from typing import TYPE_CHECKING
 
@@ -79,26 +79,33 @@ class RowTotals:
     """Sums of rows between given cuts; each range of rows is counted once."""
 
     def __init__(self, count: Count, cuts: Iterable[int], without: Rows) -> None:
-        self.cuts = sorted(set(cuts))
-        gaps = [gap for gap in pairwise(self.cuts) if not without[0] <= gap[0] < without[1]]
-        self.known = dict(zip(gaps, count(gaps), strict=True))
+        self.without = without
+        gaps = list(pairwise(sorted(set(cuts))))
+        asked = [gap for gap in gaps if not without[0] <= gap[0] < without[1]]
+        found = dict(zip(asked, count(asked), strict=True))
+        sums = accumulate(found.get(gap, 0) for gap in gaps)
+        self.before = {gaps[0][0]: 0} | {stop: total for (_, stop), total in zip(gaps, sums, strict=True)}
 
     def between(self, start: int, stop: int) -> int:
         """The sum of the rows start ≤ q < stop."""
-        return sum(self.known[gap] for gap in pairwise(cut for cut in self.cuts if start <= cut <= stop))
+        low, high = self.without
+        assert start >= high or stop <= low or low >= high, "these rows were not counted"
+        return self.before[stop] - self.before[start]
 
 
-def pairs(pattern: Pattern, beat: Rhythm, n: int, m: int, count: Count) -> int:
-    """The pairs of the last n of m queries with m keys; `count` sums R(q, M) over ranges of rows."""
-    period, start, short, since = beat.period, beat.start, beat.shorter(m), m - n
+def tails(pattern: Pattern, beat: Rhythm, firsts: list[int], m: int, count: Count) -> list[int]:
+    """The pairs of the queries from each of some rows on with m keys; `count` sums R(q, M) over ranges."""
+    period, start, short = beat.period, beat.start, beat.shorter(m)
     end = m - beat.window  # of the body
     left_out = m - short
     ahead = int(pattern.allows(start, short - 1))  # v
-    body, tail = max(since, start), max(since, end)
-    rests = {(q - start) % period for q in (body, end, tail - left_out, short)}
-    cuts = {start + rest + turn for rest in (0, *rests) for turn in (0, period)} | {start + 2 * period}
-    twice = start + 2 * period
-    rows = RowTotals(count, cuts | {min(since, start), tail - left_out, short}, (twice, tail - left_out))
+    cuts = {start + 2 * period, short}
+    for since in firsts:
+        body, tail = max(since, start), max(since, end)
+        for rest in {0, *((q - start) % period for q in (body, end, tail - left_out, short))}:
+            cuts |= {start + rest, start + rest + period}
+        cuts |= {min(since, start), tail - left_out}
+    rows = RowTotals(count, cuts, (start + 2 * period, max(min(firsts), end) - left_out))
 
     def classes(rest: int) -> tuple[int, int]:
         """Of the first `rest` classes: the sum of their first rows, and of what each turn adds to them."""
@@ -116,14 +123,17 @@ def pairs(pattern: Pattern, beat: Rhythm, n: int, m: int, count: Count) -> int:
         turns, rest = divmod(q - start, period)
         return turns * classes(period)[1] + classes(rest)[1]
 
-    total = 0
-    if since < start:
-        total += rows.between(since, start) + left_out * _seeing(pattern, since, start, short - 1)
-    if since < end:
-        total += until(end) - until(body) + ahead * left_out * (end - body)
-    total += rows.between(tail - left_out, short)
-    total += left_out // period * (added(short) - added(tail - left_out) + ahead * period * (m - tail))
-    return total
+    def tail_of(since: int) -> int:
+        total, body, tail = 0, max(since, start), max(since, end)
+        if since < start:
+            total += rows.between(since, start) + left_out * _seeing(pattern, since, start, short - 1)
+        if since < end:
+            total += until(end) - until(body) + ahead * left_out * (end - body)
+        total += rows.between(tail - left_out, short)
+        total += left_out // period * (added(short) - added(tail - left_out) + ahead * period * (m - tail))
+        return total
+
+    return [tail_of(since) for since in firsts]
 
 
 def _seeing(pattern: Pattern, start: int, stop: int, k: int) -> int:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from regard.pattern.intervals import Intervals
+from regard.pattern.intervals import NOTHING, Intervals
 
 
 @dataclass(frozen=True)
@@ -82,6 +82,29 @@ class Runs:
     def positions(self) -> Tensor:
         """Every position, int64 (count,), ascending."""
         return self.intervals().positions()
+
+    def below(self, x: Tensor) -> Tensor:
+        """How many of the positions lie below each x: counted run by run."""
+        turn = ((x[:, None] - self.start) // self.step.clamp(min=1)).clamp(min=0).minimum(self.times - 1)
+        over = (x[:, None] - self.start - turn * self.step).clamp(min=0).minimum(self.length)
+        return (turn * self.length + over).sum(1)
+
+    def __and__(self, that: Intervals) -> Intervals:
+        """What both have; only stretches that may meet are looked at."""
+        found = [NOTHING]
+        for lo, hi in zip(that.lo, that.hi, strict=True):
+            step = self.step.clamp(min=1)
+            first = ((lo - self.start - self.length) // step + 1).clamp(min=0).minimum(self.times)
+            last = ((hi - 1 - self.start) // step + 1).clamp(min=0).minimum(self.times)
+            some = last > first
+            met = Runs(
+                (self.start + first * self.step)[some],
+                self.length[some],
+                self.step[some],
+                (last - first)[some],
+            )
+            found.append(met.intervals() & Intervals(lo[None], hi[None]))
+        return Intervals(*(torch.cat([one[i] for one in found]) for i in (0, 1)))
 
     @property
     def whole(self) -> bool:

@@ -95,14 +95,28 @@ class StretchCuts:
         for end in ends:
             if not any(torch.equal(end.first, e.first) and torch.equal(end.last, e.last) for e in different):
                 different.append(end)
-        self.work.spend(4 * len(first) * len(different) ** 2)
-        crossings = []
-        for one, other in combinations(different, 2):
+        crossings = self._crossings(first, different)
+        return _cut([first, *crossings], stop) if crossings else (first, rows)
+
+    def _crossings(self, first: Tensor, ends: list[Ends]) -> list[Tensor]:
+        """Where two ends meet that stand in another order in a stretch's last row than in its first."""
+        self.work.spend(8 * len(first) * len(ends) * len(ends).bit_length())
+        lasts = torch.stack([end.last for end in ends])
+        order = lasts.argsort(0)
+        firsts = torch.stack([end.first for end in ends]).gather(0, order)
+        order = order.gather(0, firsts.argsort(stable=True, dim=0))  # by the first row, then by the last
+        some = (lasts.gather(0, order).diff(dim=0) < 0).any(0).nonzero()[:, 0]  # few: all others stay sorted
+        if not len(some):
+            return []
+        self.work.spend(4 * len(some) * len(ends) ** 2)
+        found = []
+        few, start = [Ends(end.first[some], end.last[some]) for end in ends], first[some]
+        for one, other in combinations(few, 2):
             before, after = one.first - other.first, one.last - other.last
             crosses = ((before < 0) & (after > 0)) | ((before > 0) & (after < 0))
             if bool(crosses.any()):
-                crossings.append((first + before.abs())[crosses])
-        return _cut([first, *crossings], stop) if crossings else (first, rows)
+                found.append((start + before.abs())[crosses])
+        return found
 
     def _spans(self, first: Tensor, rows: Tensor) -> Iterator[tuple[Atom, int, Ends, Ends]]:
         """(value, kind of span, where it begins, where it ends) in each stretch."""
@@ -134,36 +148,46 @@ class StretchCounter(StretchCuts):
         self.terms: dict[State, dict[int, int]] = {}  # of those without tails
 
     def totals(self, ranges: list[tuple[int, int]]) -> list[int]:
-        """How many keys the rows start ≤ q < stop of each range see, all together."""
-        return [self._total(start, stop) for start, stop in ranges]
+        """How many keys the rows start ≤ q < stop of each range see, all together; ranges are in order."""
+        totals: list[int] = []
+        for bounds in _rows_on_end(ranges):
+            totals += self._totals(bounds)
+        return totals
 
-    def _total(self, start: int, stop: int) -> int:
-        total, left = 0, self.work.left
+    def _totals(self, bounds: list[int]) -> list[int]:
+        """The same between bounds: however many there are, the rows are gone through once."""
+        edges, (start, *_, stop) = torch.tensor(bounds), bounds
+        totals, left = [0] * (len(bounds) - 1), self.work.left
         for low, high in self.parts(start, stop):
-            first, rows = self.stretches(low, high)
-            total += self._count(first, rows)
+            first, rows = self.stretches(low, high, edges)
+            which = torch.searchsorted(edges, first, right=True) - 1
+            base = int(which[0])
+            for i, found in enumerate(self._count(first, rows, which - base)):
+                totals[base + i] += found
             if low == start:
                 self.work.foresee_rest(left, high - start, stop - start)
-        return total
+        return totals
 
-    def _count(self, first: Tensor, rows: Tensor) -> int:
-        doubled = total = 0
+    def _count(self, first: Tensor, rows: Tensor, which: Tensor) -> list[int]:
+        """The sums of the stretches of each range, by the ranges' numbers."""
+        above, below, thinned = torch.zeros(3, int(which[-1]) + 1, dtype=torch.long)
         for lo, hi, state in self.segments(first, rows):
             length = ((hi >> 1) - (lo >> 1)) * self.states.whole.gather(0, state)  # in both rows together
-            doubled += (int((rows * (length >> SPLIT)).sum()) << SPLIT) + int(
-                (rows * (length & (1 << SPLIT) - 1)).sum()
-            )
+            above.index_add_(0, which, rows * (length >> SPLIT))
+            below.index_add_(0, which, rows * (length & (1 << SPLIT) - 1))
             occurs = torch.bincount(state, minlength=len(self.states.codes)).tolist()
             for index in self.states.open:
                 if occurs[index]:
                     chosen = ((state == index) & (hi >> 1 > lo >> 1)).nonzero()[:, 0]
                     part = [x.gather(0, chosen) for x in (first, rows, lo, hi)]
-                    total += self._thinned(self.states.states[index], *part)
-        assert doubled % 2 == 0
-        return total + doubled // 2
+                    found = self._thinned(self.states.states[index], *part)
+                    thinned.index_add_(0, which.gather(0, chosen), found)
+        doubled = [(a << SPLIT) + b for a, b in zip(above.tolist(), below.tolist(), strict=True)]
+        assert all(twice % 2 == 0 for twice in doubled)
+        return [twice // 2 + some for twice, some in zip(doubled, thinned.tolist(), strict=True)]
 
-    def _thinned(self, state: State, first: Tensor, rows: Tensor, lo: Tensor, hi: Tensor) -> int:
-        """What the stretches of one state hold in which residue classes decide."""
+    def _thinned(self, state: State, first: Tensor, rows: Tensor, lo: Tensor, hi: Tensor) -> Tensor:
+        """What each stretch of one state holds in which residue classes decide."""
         if self.m > LONGEST or (state.steps and state.tails):
             raise TooMuchError
         if state.tails:
@@ -171,15 +195,14 @@ class StretchCounter(StretchCuts):
                 self.keys[state] = KeySums(state, self.work)
             keys = self.keys[state]
             self.work.spend(PER_CALL + PER_THINNED * len(first))
-            return int((keys.over(rows, hi) - keys.over(rows, lo)).sum())
+            return keys.over(rows, hi) - keys.over(rows, lo)
         if state not in self.terms:
             found = multiples(state, self.m)
             self.terms[state] = {step: int(weight) for step, weight in found.items()}
-        total = 0
+        total = torch.zeros_like(first)
         for step, weight in self.terms[state].items():
             self.work.spend(PER_CALL + PER_THINNED * len(first))
-            seen = _multiples(step, first, rows, lo) - _multiples(step, first, rows, hi)
-            total += weight * int(seen.sum())
+            total += weight * (_multiples(step, first, rows, lo) - _multiples(step, first, rows, hi))
         return total
 
 
@@ -232,6 +255,22 @@ def where_it_stands(rows: Tensor, end: Tensor) -> tuple[Tensor, Tensor]:
 def _triangle(x: Tensor) -> Tensor:
     """0 + 1 + … + (x − 1), halved before it is multiplied."""
     return torch.where(x % 2 == 0, x // 2 * (x - 1), (x - 1) // 2 * x)
+
+
+def _rows_on_end(ranges: list[tuple[int, int]]) -> Iterator[list[int]]:
+    """The bounds of ranges of which each begins where the one before it ends, as long as that goes on.
+
+    >>> list(_rows_on_end([(0, 2), (2, 5), (7, 9)]))
+    [[0, 2, 5], [7, 9]]
+    """
+    bounds: list[int] = []
+    for start, stop in ranges:
+        if bounds and bounds[-1] != start:
+            yield bounds
+            bounds = []
+        bounds = [*bounds, stop] if bounds else [start, stop]
+    if bounds:
+        yield bounds
 
 
 def _cut(cuts: list[Tensor], stop: int) -> tuple[Tensor, Tensor]:

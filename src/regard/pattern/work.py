@@ -24,6 +24,11 @@ class Work:
         """What a count may take that somebody waits for."""
         return cls(MOST_STEPS, MOST_TABLE)
 
+    @classmethod
+    def patient(cls) -> Work:
+        """What a plan may take, which is made once: some forty seconds on one core."""
+        return cls(32 * MOST_STEPS)
+
     def spend(self, steps: int, held: int = 0) -> None:
         """Take so many steps, or raise before they are taken."""
         if held > self.table:

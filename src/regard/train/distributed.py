@@ -18,7 +18,9 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-from regard.train.sequences import Sequences, check_model, context_ranks
+from regard.parallel import MeshRanks
+from regard.train.mesh import mesh_of, weights_mesh
+from regard.train.sequences import Sequences, check_model
 from regard.train.stopping import Stopped
 
 if TYPE_CHECKING:
@@ -63,16 +65,15 @@ class Team:
     @property
     def shards(self) -> bool:
         """Whether each process holds a part of the weights."""
-        return self.world > 1 and self.sharding == "shard"
+        return self.world > 1 and self.sharding != "replicate"
 
     def place(self, model: nn.Module, device: torch.device) -> nn.Module:
         """The model on its device; sharded where the recipe says so."""
         model = model.to(device)
         if self.shards:
-            from torch.distributed.device_mesh import init_device_mesh
             from torch.distributed.fsdp import fully_shard
 
-            mesh = init_device_mesh(device.type, (self.world,))
+            mesh = weights_mesh(mesh_of(device, self.world, self.context), self.sharding)
             for block in getattr(model, "blocks", ()):
                 fully_shard(block, mesh=mesh)
             # Shards again after every forward: between steps all weights are seen in their shards.
@@ -84,7 +85,8 @@ class Team:
         if self.context == 1:
             return self
         self.together(lambda: check_model(model, self.context))
-        return replace(self, sequences=Sequences(context_ranks(device, self.world, self.context), model))
+        ranks = MeshRanks(mesh_of(device, self.world, self.context)["context"])
+        return replace(self, sequences=Sequences(ranks, model))
 
     def wrap(self, objective: nn.Module) -> nn.Module:
         """The objective with its gradients averaged over all processes."""

@@ -20,7 +20,7 @@ SHARED = {
     "compile": "none, compile, graph (one CUDA graph a step), or auto",
     "tf32": "whether float32 products on a GPU may use TF32",
     "deterministic": "whether only kernels with one possible result are used",
-    "sharding": "with several processes: replicate the model, or shard it",
+    "sharding": "with several processes: replicate the model, shard it over all, or (shard-data) over groups",
     "validate_every": "steps between validations; none: at the end alone",
     "save_every": "steps between checkpoints",
     "read_every": "steps between readings of the losses",

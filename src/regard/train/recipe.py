@@ -6,13 +6,13 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, get_args
 
 from regard.errors import check_choice, check_int, check_rates, check_shares
+from regard.train.mesh import SHARDINGS
 from regard.train.optimizers import AdamW, Choice
 from regard.train.schedules import Cosine, Schedule
 
 PRECISIONS = ("auto", "float32", "bfloat16")
 SHORT = {"bf16": "bfloat16", "fp32": "float32"}
 COMPILES = ("auto", "none", "compile", "graph")
-SHARDINGS = ("replicate", "shard")
 LIMITS = ("steps", "epochs", "minutes")
 
 

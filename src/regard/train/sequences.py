@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
-from torch.distributed.device_mesh import init_device_mesh
 
 from regard.layers import Softmax
 from regard.models import GPT
@@ -45,9 +44,3 @@ def check_model(model: nn.Module, context: int) -> None:
         raise ValueError(f"{asked} shares the sequences of a GPT, got a {type(model).__name__}")
     if not all(isinstance(mixer, Softmax) for mixer in model.config.mixers):
         raise ValueError(f"{asked} needs softmax attention in every block, got LinearAttention()")
-
-
-def context_ranks(device: torch.device, world: int, context: int) -> MeshRanks:
-    """The processes that share a sequence with this one: neighbours in the order of all."""
-    mesh = init_device_mesh(device.type, (world // context, context), mesh_dim_names=("data", "context"))
-    return MeshRanks(mesh["context"])

@@ -127,6 +127,7 @@ def _run(recipe: Recipe, where: Where, resume: bool | str, origin: str | Path | 
     )
     with ExitStack() as stack:
         team.together(lambda: _check_parts(recipe, team.world))
+        team.together(lambda: _check_sharding(recipe, team))
         on, more, said = team.led(lambda: _opened(stack, recipe, where, resume, origin))
         said = [*where.said, *said]
         task = recipe.task
@@ -174,6 +175,14 @@ def _check_parts(recipe: Recipe, world: int) -> None:
         raise ValueError(
             f"batch must be divisible by accumulate × {shared}, got batch={recipe.batch}, "
             f"accumulate={parts}, processes={world}{more}"
+        )
+
+
+def _check_sharding(recipe: Recipe, team: Team) -> None:
+    if recipe.execution.sharding == "shard-data" and 1 == team.groups < team.world:
+        raise ValueError(
+            "sharding=shard-data shards the weights over groups that share the batch, and there is one "
+            f"group: got processes={team.world}, parallel.context={team.context}; use --set sharding=shard"
         )
 
 
