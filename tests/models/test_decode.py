@@ -365,7 +365,7 @@ def test_errors_and_reasons():
     assert "no GPU" in model.decoding(batch=3).why
     with pytest.raises(ValueError, match="impl='graph' cannot run: there is no GPU"):
         model.generate(draw(1, 3), max_new_tokens=2, impl="graph")
-    with pytest.raises(ValueError, match="impl must be auto, plain, lean, graph, got impl='fast'"):
+    with pytest.raises(ValueError, match="impl must be auto, plain, lean, graph, int8, got impl='fast'"):
         model.generate(draw(1, 3), max_new_tokens=2, impl="fast")
     with pytest.raises(ValueError, match=r"tokens must be from 0 to 12, got 3 to 13"):
         model.generate(torch.tensor([[3, 13]]), max_new_tokens=2)

@@ -21,6 +21,7 @@ from regard.bench.compiles import compilations
 from regard.bench.machine import H200_BYTES
 from regard.bench.report import BenchReport
 from regard.bench.timing import Timed, failed, seconds
+from regard.cost.memory import model_floor
 from regard.layers import Gelu, PreNorm
 from regard.models import GPT, GPTConfig, from_huggingface
 from regard.models.decode_cost import compare, weights_read
@@ -206,8 +207,17 @@ def _beside(
                 (span[0] // 4, span[0]) if short else span,
             )
     found = _rates(calls, batch, device) | absent
-    ours = found.pop("regard")
+    ours = _beside_predicted(found.pop("regard"), model, batch, span)
     report.add(f"{size}, batch {batch}", ours, found, _floor(model) if device == "cuda" else None)
+
+
+def _beside_predicted(timed: Timed, model: GPT, batch: int, span: Span) -> Timed:
+    """The measured step with what `regard cost --decode` predicts of it: weights and cache read once."""
+    if timed.forward is None:
+        return timed
+    floor = model_floor(model, 8 + span[0], span[1] - span[0], batch)
+    told = f"predicted at least {floor.milliseconds:.3g} ms at {floor.bandwidth / 1e9:,.0f} GB/s"
+    return replace(timed, note=f"{timed.note}; {told}, measured {timed.forward:.3g} ms")
 
 
 def _greedy(generate: Callable[..., Tensor], tokens: Tensor, options: dict[str, str], count: int) -> Tensor:
@@ -226,6 +236,7 @@ def _alone(report: BenchReport, size: GPT2Size, device: str, dtype: torch.dtype,
     if ours.forward is not None:
         share = f"weights read at {100 * floor / ours.forward:.0f}% of {H200_BYTES / 1e12} TB/s"
         ours = replace(ours, note=f"{ours.note}; {share}")
+    ours = _beside_predicted(ours, model, 1, span)
     report.add(f"{size}, batch 1", ours, {}, floor)
 
 

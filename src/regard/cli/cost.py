@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -11,6 +11,10 @@ from rich.text import Text
 
 from regard.cli.options import AsJson, Trust, data_type, length, pattern_of, print_json
 from regard.paper.tables import described, listed
+
+if TYPE_CHECKING:
+    from regard.cost import Cost
+    from regard.cost.memory import DecodingFloor
 
 Name = Annotated[
     str | None, typer.Argument(metavar="NAME", help="A preset, a recipe, a run folder, or a config.json.")
@@ -93,13 +97,15 @@ def cost(  # noqa: PLR0913, PLR0917 - one option each
     )
     assert found.question is not None
     exchanges = found.question.exchanges()
+    floors = _floors(found, count) if decode and count else {}
     chosen = tuple(letters.split(",")) if letters is not None else ()
     formulas = report.formulas(found, chosen) if formula or chosen else []
     if as_json:
         shown = {"name": name, "what": words, **found.as_dict()}
         named = {"formulas": {count: text for count, text, _ in formulas}} if formulas else {}
         plans = {"exchanges": [one.as_dict() for one in exchanges]} if ranks > 1 else {}
-        print_json(shown | named | plans | {"conventions": CONVENTIONS})
+        paces = {"decoding": {name: one.as_dict() for name, one in floors.items()}} if floors else {}
+        print_json(shown | named | plans | paces | {"conventions": CONVENTIONS})
         return
     console = Console(highlight=False)
     console.print(Text(f"{name}: {words}", style="bold"), soft_wrap=True)
@@ -111,9 +117,20 @@ def cost(  # noqa: PLR0913, PLR0917 - one option each
         console.print(listed(("part", "parameters", "flops", "share"), report.tree(found)))
     for one in exchanges:
         print(one)
+    for where, floor in floors.items():
+        print(f"on {where}: {floor}")
     for notice in found.notices:
         print(f"notice: {notice}")
     _say_conventions()
+
+
+def _floors(found: Cost, tokens: int) -> dict[str, DecodingFloor]:
+    """How fast tokens can follow each other: here, which `generate --stream` compares with, and elsewhere."""
+    from regard.bench.machine import H200_BYTES
+    from regard.cost.memory import bandwidth, floor_of
+
+    speeds = {"this machine": bandwidth(), "an H200": H200_BYTES}
+    return {where: floor_of(found, tokens, speed) for where, speed in speeds.items()}
 
 
 def _say_conventions() -> None:

@@ -4,11 +4,30 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+if TYPE_CHECKING:
+    from torch import nn
+
 from regard.cli.options import AsJson, Device, RunName, Trust, length, print_json
+
+
+def _say_speed(model: nn.Module, prompt: int, times: list[float]) -> None:
+    """Tokens a second behind the first one, and how near that is to what memory allows."""
+    from regard.cost.memory import model_floor
+    from regard.models import GPT
+
+    if len(times) < 2 or times[-1] == times[0]:
+        return
+    speed = (len(times) - 1) / (times[-1] - times[0])
+    told = f"{len(times)} tokens, {speed:,.0f} a second"
+    if isinstance(model, GPT):
+        floor = model_floor(model, prompt, len(times))
+        share = 100 * speed / floor.tokens_a_second
+        told += f" by {model.decoding().impl}: {share:.0f} % of the floor, {floor}"
+    print(told, file=sys.stderr)
 
 
 def generate(  # noqa: PLR0913, PLR0917 - each is one option
@@ -34,18 +53,20 @@ def generate(  # noqa: PLR0913, PLR0917 - each is one option
     from regard.train import open_run
     from regard.train.devices import chosen_device
 
-    opened = open_run(run, device=chosen_device(device), trust=trust)
+    opened = open_run(run, device=chosen_device(device), trust=trust, writes=True)
     asked = opened.prompt(prompt, None if tokens is None else length("tokens", tokens))
     if asked.notice:
         print(f"note: {asked.notice}", file=sys.stderr)
     begin = time.perf_counter()
-    pieces = opened.stream(asked, seed=seed, temperature=temperature, top_k=top_k, top_p=top_p)
+    times: list[float] = []
+    pieces = opened.stream(asked, seed=seed, times=times, temperature=temperature, top_k=top_k, top_p=top_p)
     if stream and not as_json:
         try:
             for piece in pieces:
                 print(piece, end="", flush=True)
         finally:  # after Ctrl-C too
             print()
+            _say_speed(opened.model, len(asked.ids), times)
         return
     text = "".join(pieces)
     seconds = time.perf_counter() - begin

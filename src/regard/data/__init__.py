@@ -1,6 +1,7 @@
 """Data sets by name, tokenizers, batches, and augmentation on the device."""
 
 from regard.data.augment import Augment
+from regard.data.hub_tokenizer import HubTokenizer
 from regard.data.kinds import Corpus, Images, Pictures, Reviews, Texts, split
 from regard.data.own.problems import BadData, DataProblem
 from regard.data.own.source import Source
@@ -21,6 +22,7 @@ __all__ = [
     "CharTokenizer",
     "Corpus",
     "DataProblem",
+    "HubTokenizer",
     "Images",
     "Pictures",
     "Reviews",

@@ -36,6 +36,7 @@ class Tokenizer(ABC):
     pad: int | None = PAD
     unk: int | None = UNK
     end: int | None = None  # closes every text that is encoded, where there is one
+    ends: tuple[int, ...] = ()  # with which a model that writes ends a text
 
     @property
     @abstractmethod

@@ -27,7 +27,7 @@ def attend_anchored(
 ) -> Tensor | tuple[Tensor, Tensor]:
     """What `attend` gives for these; padding and documents are segments, never a dense mask.
 
-    A pattern in which the distance decides needs nothing more. Any other one runs once for the rows that
+    A pattern in which the distance decides needs nothing more. Every other one runs once for the rows that
     begin alike, or for each document; few queries, or the definition, have a mask of their own.
     """
     whole = documents is None and spec.real is None

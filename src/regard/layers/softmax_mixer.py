@@ -49,7 +49,7 @@ class Softmax(Terse):
         return () if self.softcap is None else ("softcap",)
 
     def check(self, pattern: Pattern, position: Position | None) -> None:
-        """Any pattern and any position will do."""
+        """Every pattern and every position will do."""
 
     def shape(self, sizes: HeadSizes, pattern: Pattern, position: Position | None) -> SoftmaxShape:
         """What lies between the projections."""

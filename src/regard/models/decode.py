@@ -139,8 +139,11 @@ class Decoder:
         return linear(x, layer.weight, bias_of(layer))
 
     def _feed(self, feedforward: FeedForward | GatedFeedForward, x: Tensor) -> Tensor:
-        out: Tensor = feedforward(x)
-        return out
+        if isinstance(feedforward, FeedForward):
+            h = feedforward.gelu(self._product(feedforward.up, x))
+        else:
+            h = feedforward.gated(self._product(feedforward.gate_up, x))
+        return self._product(feedforward.down, h)
 
     def _turn(self, rotary: Rotary) -> Turn:
         """The cosines and sines (B,1,R/2) of this step; some speeds follow from how far a row has come."""
@@ -195,6 +198,17 @@ class Decoder:
             qk = turned(qk, *turns[attention.rotary])
         out = memory.step(qk[:, :H], qk[:, H:], v)
         return self._product(attention.out, out.reshape(self.batch, -1))
+
+
+def affines(model: GPT) -> list[Affine]:
+    """The layers whose matrices every token reads whole: of the blocks, and the one that makes the logits."""
+    layers: list[Affine] = [model.embed if model.head is None else model.head]
+    for block in model.blocks:
+        if isinstance(block, TransformerBlock):
+            feed = block.feedforward
+            up = feed.up if isinstance(feed, FeedForward) else feed.gate_up
+            layers += [block.attention.qkv, block.attention.out, up, feed.down]
+    return layers
 
 
 def bias_of(layer: Affine) -> Tensor | None:

@@ -12,6 +12,7 @@ from regard.attention import Choice
 from regard.errors import check_int
 from regard.layers import Learned
 from regard.models.decode import Decoder
+from regard.models.decode_int8 import Int8Decoder, no_int8
 from regard.models.decode_prepacked import PrepackedDecoder, no_prepacking
 from regard.models.decode_store import DECODERS, GROWS_BY, Request
 from regard.models.sampling import Sampling
@@ -20,7 +21,7 @@ from regard.models.trunk import check_tokens
 if TYPE_CHECKING:  # `GPT.generate` is the door to this file, which knows a model as its argument alone
     from regard.models.gpt import GPT, GPTConfig
 
-IMPLS = ("plain", "lean", "graph")
+IMPLS = ("plain", "lean", "graph", "int8")
 
 Prompts = Tensor | Sequence[Tensor]
 
@@ -43,6 +44,12 @@ def choose(model: GPT, batch: int = 1) -> Choice:
     return Choice("graph", f"one CUDA graph per step over {kernels}")
 
 
+def refused(model: GPT, impl: str) -> str | None:
+    """Why a way of decoding that is named cannot run, or None."""
+    ways = {"graph": no_graph, "int8": no_int8}
+    return ways[impl](model) if impl in ways else None
+
+
 def no_graph(model: GPT) -> str | None:
     """Why a step cannot be recorded, or None."""
     if not model.embed.weight.is_cuda:
@@ -63,7 +70,11 @@ def run(request: Request, impl: str) -> Iterator[Tensor]:
     if impl == "plain":
         steps = _plain(request)
     elif impl == "lean":
-        steps = _lean(request)
+        steps = _lean(
+            request, PrepackedDecoder if no_prepacking(request.model, request.count) is None else Decoder
+        )
+    elif impl == "int8":
+        steps = _lean(request, Int8Decoder)
     else:
         from regard.models.decode_graph import replay
 
@@ -107,10 +118,9 @@ def _plain(request: Request) -> Iterator[Tensor]:
 
 
 @torch.no_grad()
-def _lean(request: Request) -> Iterator[Tensor]:
+def _lean(request: Request, kind: type[Decoder]) -> Iterator[Tensor]:
     """The same step on fixed memory, as plain torch without the modules' overhead."""
     model, count, longest = request.model, request.count, request.longest
-    kind = Decoder if no_prepacking(model, count) is not None else PrepackedDecoder
     mine = obtain(model, request.batch, longest + min(count, GROWS_BY), kind)
     with DECODERS.lend(model, mine) as loan:
         decoder = loan.decoder

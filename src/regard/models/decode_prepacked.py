@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn.functional import gelu
 
 from regard.layers.feedforward import FeedForward, GatedFeedForward
-from regard.models.decode import Affine, Decoder, bias_of
+from regard.models.decode import Affine, Decoder, affines, bias_of
 
 if TYPE_CHECKING:
     from regard.models.gpt import GPT
@@ -45,12 +45,7 @@ class PrepackedDecoder(Decoder):
     def fill(self, model: GPT, prompts: Sequence[Tensor], segments: Tensor | None) -> Tensor:
         """Read the prompts as every decoder does, and pack."""
         self.packs.clear()
-        layers: list[Affine] = [self.head]
-        for block in self.blocks:
-            feed = block.feedforward
-            up = feed.up if isinstance(feed, FeedForward) else feed.gate_up
-            layers += [block.attention.qkv, block.attention.out, up, feed.down]
-        for layer in layers:
+        for layer in affines(model):
             self.packs[layer] = pack(layer.weight.detach(), self.batch)
         return super().fill(model, prompts, segments)
 

@@ -26,7 +26,7 @@ from regard.layers.shapes import (
     tree,
 )
 from regard.layers.stack import causal
-from regard.models.decode_loop import IMPLS, Prompts, check_prompts, choose, no_graph, run
+from regard.models.decode_loop import IMPLS, Prompts, check_prompts, choose, refused, run
 from regard.models.decode_ranks import over_ranks, ranks_for
 from regard.models.decode_store import Request
 from regard.models.sampling import Sampling, SamplingOptions
@@ -244,8 +244,8 @@ class GPT(Trunk):
         how.check(self.config.vocab_size)
         if impl not in ("auto", *IMPLS):
             raise ValueError(f"impl must be auto, {', '.join(IMPLS)}, got {impl=}")
-        if impl == "graph" and (why := no_graph(self)) is not None:
-            raise ValueError(f"impl='graph' cannot run: {why}")
+        if (why := refused(self, impl)) is not None:
+            raise ValueError(f"{impl=} cannot run: {why}")
         stops = torch.tensor(how.stop, dtype=torch.long, device=prompts[0].device)
         # A graph that is recorded serves any stops, so they are no part of how it samples.
         how = replace(how, stop=())
@@ -276,7 +276,8 @@ class GPT(Trunk):
 
         `impl`: "plain" runs the model itself on its cache, "lean" the same step on fixed memory, "graph"
         records that step once and replays it (CUDA); "auto" takes the fastest that can, and `decoding`
-        tells which.
+        tells which. "int8" (CPU) reads the matrices rounded to a byte a weight, so it is another model by a
+        little, and only taken by name.
 
         With a `mesh` of one dimension, all its processes call this alike, and each keeps the keys and values
         of its part of the prompts: a text that no device could hold is continued by all of them.

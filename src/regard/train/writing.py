@@ -31,7 +31,7 @@ def as_python(recipe: Recipe, about: str = "") -> str:
         f'"""{said}',
         "",
         "Command: regard train THIS_FILE.py",
-        "Any field can be changed here, or for one run: --set batch=64. What is left out is at its default;",
+        "Fields can be changed here, or for one run: --set batch=64. What is left out is at its default;",
         "regard recipe --explain tells them all.",
         '"""',
         "",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -37,15 +36,6 @@ if TYPE_CHECKING:
 LONGEST = 1024  # tokens read at once: the weights of every layer and head are held, for all pairs of them
 UNSCORED = "is a model of transformers: on what it should be scored is not known"
 INPUTS = {"input_ids": "texts", "pixel_values": "images"}
-
-
-def is_hub(folder: Path) -> bool:
-    """Whether this is a folder of transformers: its config.json says of which type the model is."""
-    try:
-        found = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return False
-    return isinstance(found, dict) and "model_type" in found
 
 
 def open_hub(folder: Path, device: str | torch.device = "cpu") -> HubRun:
@@ -148,9 +138,10 @@ class HubRun(Classifier):
         return out
 
     def prompt(self, text: str, tokens: int | None = None) -> Prompt:
-        """Nothing: it is transformers that writes with it."""
+        """Nothing: it is opened otherwise to write."""
         raise ValueError(
-            f"{self.name} is a model of transformers, which writes by model.generate(…, "
+            f"{self.name} is open to be looked at; open_run(…, writes=True) gives what writes with its "
+            "weights, as transformers itself does by model.generate(…, "
             "past_key_values=regard.hub.PatternCache(model))"
         )
 

@@ -1,5 +1,6 @@
 """Language models in use: a prompt continued, token by token, and a look at what the next token hung on."""
 
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain
@@ -116,7 +117,7 @@ class LanguageRun(ReadingRun):
     def sampling(self, **how: Unpack[SamplingOptions]) -> Sampling:
         """How tokens are chosen: a start or padding ends a text, and the unknown token never comes."""
         tokenizer = self.reader
-        stop = [one for one in (tokenizer.start, tokenizer.pad) if one is not None]
+        stop = [one for one in (tokenizer.start, tokenizer.pad, *tokenizer.ends) if one is not None]
         ban = () if tokenizer.unk is None else (tokenizer.unk,)
         return replace(Sampling(stop=stop, ban=ban), **how)
 
@@ -139,16 +140,20 @@ class LanguageRun(ReadingRun):
         tokens: int | None = None,
         *,
         seed: int = 0,
+        times: list[float] | None = None,
         **how: Unpack[SamplingOptions],
     ) -> Iterator[str]:
         """The text of `generate`, piece by piece: the prompt, then what each token adds.
+
+        When each token came is appended to `times`, where that is given.
 
         >>> from regard.train import open_run
         >>> "".join(open_run("zoo:play-gpt").stream("PORTIA:", 5, temperature=0.0))[:7]
         'PORTIA:'
         """
         asked = self.prompt(prompt, tokens) if isinstance(prompt, str) else prompt
-        return self._texts(asked, self.tokens(asked, self.sampling(**how), seed))
+        steps = self.tokens(asked, self.sampling(**how), seed)
+        return self._texts(asked, steps if times is None else _timed(steps, times))
 
     def _texts(self, prompt: Prompt, steps: Iterator[int]) -> Iterator[str]:
         tokenizer = self.reader
@@ -163,3 +168,10 @@ class LanguageRun(ReadingRun):
                 continue
             yield text[len(shown) :]
             shown = text
+
+
+def _timed(tokens: Iterator[int], times: list[float]) -> Iterator[int]:
+    """The same tokens, and when each came."""
+    for token in tokens:
+        times.append(time.perf_counter())
+        yield token

@@ -9,20 +9,21 @@ import torch
 from torch import nn
 
 import regard
-from regard.data import Tokenizer, load_tokenizer
+from regard.data import HubTokenizer, Tokenizer, load_tokenizer
 from regard.errors import did_you_mean
 from regard.files import SUMS, check_all, find_folder, read_sums
 from regard.layers.initial import without_memory
-from regard.models import load
+from regard.models import GPT, from_huggingface, load
 from regard.models.files import build_config, read_tensors
 from regard.models.quantise import grow
 from regard.models.weights import place
 from regard.train.folder import MODEL, RECIPE, code_of, read_recipe
-from regard.train.runs.hub import is_hub, open_hub
+from regard.train.runs.hub import open_hub
 from regard.train.runs.images import CompletionRun, ImageRun
 from regard.train.runs.language import LanguageRun
 from regard.train.runs.run import PretrainingRun, Run
 from regard.train.runs.texts import TextRun
+from regard.train.tasks.pretrained import is_foreign
 from regard.values import Json
 
 KINDS: dict[str, type[Run]] = {
@@ -38,11 +39,14 @@ WEIGHTS = Path(regard.__file__).parent / "zoo" / "weights"
 TURNS = threading.RLock()  # while a model of the zoo is replaced, its folder is not there for a moment
 
 
-def open_run(name: str | Path, *, device: str | torch.device = "cpu", trust: bool = False) -> Run:
+def open_run(
+    name: str | Path, *, device: str | torch.device = "cpu", trust: bool = False, writes: bool = False
+) -> Run:
     """A run by its folder, or a model of the zoo by `zoo:NAME`, ready for use; or a folder of transformers.
 
     Code of one's own that it names is imported from where this user ran it before; with `trust`, from
-    wherever it is.
+    wherever it is. A folder of transformers is looked at as it is; if it `writes`, its weights are read
+    into a model of ours.
 
     >>> open_run("zoo:verdicts-encoder").predict(["Not one dull minute."])[0].label
     'positive'
@@ -50,8 +54,8 @@ def open_run(name: str | Path, *, device: str | torch.device = "cpu", trust: boo
     text = str(name)
     if text.startswith(ZOO):
         return load_shipped(text, device=device)
-    if is_hub(Path(name)):
-        return open_hub(Path(name), device)
+    if is_foreign(Path(name)):
+        return load_foreign(Path(name), device=device) if writes else open_hub(Path(name), device)
     return load_run(name, device=device, trust=trust)
 
 
@@ -75,6 +79,17 @@ def load_run(folder: str | Path, *, device: str | torch.device = "cpu", trust: b
         read_recipe(folder, trust=True)  # from now on its names are known
     model = load(inner / "model.safetensors", trust=trust, roots=code_of(folder)).to(device).eval()
     return make_run(folder, model, _read_json(inner / "task.json"), _tokenizer(inner))
+
+
+def load_foreign(folder: Path, *, device: str | torch.device = "cpu") -> LanguageRun:
+    """The language model of a folder as transformers wrote it, with its tokenizer."""
+    model = from_huggingface(folder)
+    if not isinstance(model, GPT):
+        raise ValueError(
+            f"{folder} holds a {type(model).__name__} of transformers; of those, language models alone are "
+            "opened as runs, and others are where a training starts (--set before=…)"
+        )
+    return LanguageRun(folder, model.to(device), {"task": "language"}, HubTokenizer.read(folder))
 
 
 def make_run(

@@ -187,6 +187,7 @@ class Run:
         tokens: int | None = None,
         *,
         seed: int = 0,
+        times: list[float] | None = None,
         **how: Unpack[SamplingOptions],
     ) -> Iterator[str]:
         """The text of `generate`, piece by piece: the prompt, then what each token adds."""
