@@ -249,9 +249,9 @@ def watched(way, grows_by):
             put(decode_graph, "GROWS_BY", grows_by)
             put(decode_graph, "LEAST", 1)
             put(decode_graph.Recorded, "_record", _again)
-            put(gpt, "no_graph", lambda model: None)
+            put(gpt, "refused", lambda model, batch, impl: None)
             if way == "graph":
-                put(decode_graph, "no_fused", lambda model: "left out")
+                put(decode_loop, "no_fused", lambda model: "left out")
             else:
                 put(decode_graph.FusedDecoder, "step", seeing(decode_graph.FusedDecoder.step))
                 put(decode_fused, "PROGRAMS", 3)  # few with many rows: they run one by one

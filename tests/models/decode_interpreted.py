@@ -6,17 +6,56 @@ The interpreter multiplies bfloat16 by its bit patterns, so bfloat16 is checked 
 import pytest
 import torch
 
-from regard.layers import Alibi, Gelu, Learned, Natural, PreNorm, Rotary, Scaled, Sinusoidal
+from regard.layers import (
+    Alibi,
+    GeGLU,
+    Gelu,
+    LayerNorm,
+    Learned,
+    Llama3Scaling,
+    Natural,
+    PreNorm,
+    Projections,
+    RMSNorm,
+    Rotary,
+    Scaled,
+    Sinusoidal,
+    SwiGLU,
+    YarnScaling,
+)
 from regard.layers.softmax_mixer import ENDLESS
 from regard.models import Tied, Untied
+from regard.models.decode import Decoder
 from regard.models.decode_fused import FusedDecoder, no_fused
+from regard.models.decode_int8 import Int8FusedDecoder, rounded
 from regard.models.decode_store import DECODERS
 from regard.pattern import Causal, Global, Prefix, Strided, Windowed
 from tests.hunt import windows
 from tests.models.test_decode import T, draw, lively
 
 TANH = PreNorm(feedforward=Gelu(hidden=20, tanh=True))
+BARE = Projections(qkv_bias=False, out_bias=False)
+LLAMA = PreNorm(norm=RMSNorm(eps=1e-5), feedforward=SwiGLU(hidden=20), projections=BARE)
+QWEN2 = PreNorm(norm=RMSNorm(), feedforward=SwiGLU(), projections=Projections(out_bias=False))
+QWEN3 = PreNorm(
+    norm=RMSNorm(), feedforward=SwiGLU(), projections=Projections(False, False, head_norm=RMSNorm(eps=1e-4))
+)
+GEGLU = PreNorm(norm=LayerNorm(eps=1e-3), feedforward=GeGLU(hidden=11, tanh=True, bias=True))
+STRETCHED = Rotary(500.0, scaling=Llama3Scaling(4.0, 8))
+YARN = Rotary(100.0, scaling=YarnScaling(4.0, 6))
 CASES = [
+    {
+        "block": LLAMA,
+        "position": STRETCHED,
+        "heads": 4,
+        "kv_heads": 2,
+        "head_width": 6,
+        "head": Untied(bias=False),
+    },
+    {"block": QWEN2, "position": Rotary(50.0), "pattern": [Strided(back=4), Causal()], "head_width": 8},
+    {"block": QWEN3, "position": YARN, "heads": 4, "kv_heads": 1, "head_width": 6},
+    {"block": QWEN3, "position": Learned(), "head_width": 5},
+    {"block": GEGLU, "position": Sinusoidal()},
     {},
     {"pattern": [Strided(back=3), Causal()], "position": Rotary(), "head_width": 4, "head": Untied()},
     {"pattern": [Windowed(size=6), Strided(back=30)], "position": Alibi(), "block": TANH},
@@ -36,15 +75,16 @@ CASES = [
 
 def follow(model, decoder, tokens, lengths, segments=None):
     """Compare every step of the decoder with the lean one's on the same tokens."""
-    from regard.models.decode import Decoder
+    return follow_two(model, Decoder(model, len(tokens), 64), model, decoder, tokens, lengths, segments)
 
-    lean = Decoder(model, len(tokens), 64)
+
+def follow_two(of_lean, lean, model, decoder, tokens, lengths, segments=None):
     # Natural positions lift every component by up to T, and a norm then loses eps·T over the spread.
     off = 1e-4 if isinstance(model.config.position, Natural) else 1e-5
     prompts = [row[:n] for row, n in zip(tokens, lengths, strict=True)]
     with torch.no_grad():
-        for one in (lean, decoder):
-            one.fill(model, prompts, segments)
+        lean.fill(of_lean, prompts, segments)
+        decoder.fill(model, prompts, segments)
         for t in range(T - max(lengths)):
             for one in (lean, decoder):
                 one.together = None
@@ -78,6 +118,26 @@ def test_steps(fields, many, splits):
         best = decoder.best.argmax(1, keepdim=True)
         assert torch.equal(decoder.best_at.gather(1, best)[:, 0].long(), logits.argmax(1))
     assert not decoder.done.any()
+
+
+@pytest.mark.parametrize("fields", [{**CASES[0], "kv_heads": 4}, {"head": Tied()}], ids=["llama", "tied"])
+def test_steps_over_int8_weights(fields):
+    """A step is that of the rounded model, also after the weights have changed and in a larger decoder."""
+    model = lively(**fields)
+    decoder = Int8FusedDecoder(model, 3, 64)
+    for _ in range(2):
+        twin = rounded(model)
+        want = follow_two(twin, Decoder(twin, 3, 64), model, decoder, draw(3, T), [16, 18, 17])
+        assert not torch.equal(want, Decoder(model, 3, 64).fill(model, list(draw(3, T)), None))
+        with torch.no_grad():
+            for weight in model.parameters():
+                weight.mul_(1.1)
+    larger = Int8FusedDecoder(model, 3, 128)
+    larger.adopt(decoder)
+    for pack, was in zip(larger.packs.values(), decoder.packs.values(), strict=True):
+        assert all(map(torch.equal, pack, was))
+    larger.together = decoder.together = None
+    torch.testing.assert_close(larger.step(), decoder.step())
 
 
 def test_segments():

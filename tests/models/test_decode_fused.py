@@ -9,7 +9,15 @@ from pathlib import Path
 import pytest
 import torch
 
-from regard.layers import PostNorm, PreNorm, RMSNorm, Rotary, SwiGLU
+from regard.layers import (
+    DynamicScaling,
+    LayerNorm,
+    PostNorm,
+    PreNorm,
+    Projections,
+    Rotary,
+    ZeroCentredRMSNorm,
+)
 from regard.models.decode_fused import no_fused
 from regard.pattern import Axial, Causal, Strided
 from tests.models.test_decode import LINEAR, draw, lively
@@ -44,13 +52,24 @@ print(triton.compile(source, target=GPUTarget("cuda", 90, 32)).asm["ptx"])
 """
 F, W, L = "*fp32", "*bf16", "*i64"
 PROJECT = {
-    **{"x": F, "weight": W, "bias": W, "gamma": W, "beta": W, "y": F, "best": F, "best_at": "*i32"},
+    **{
+        "x": F,
+        "weight": W,
+        "scales": F,
+        "bias": W,
+        "gamma": W,
+        "beta": W,
+        "y": F,
+        "best": F,
+        "best_at": "*i32",
+    },
     **{"rows": "i32", "width": "i32", "eps": "fp32"},
 }
 ATTEND = {
-    **{"qkv": F, "key": W, "value": W, "at": L, "mask": "*i8", "slopes": F, "cos": F, "sin": F, "out": F},
+    **{"qkv": F, "key": W, "value": W, "at": L, "mask": "*i8", "slopes": F, "cos": F, "sin": F},
+    **{"query_gain": W, "key_gain": W, "out": F},
     **{"part": F, "part_ml": F, "done": "*i32", "size": "i32", "first": "i32", "recent": "i32"},
-    "scale": "fp32",
+    **{"scale": "fp32", "eps": "fp32"},
 }
 SHAPE = {"H": 12, "G": 12, "D": 64, "WIDE": 64, "EACH": 1, "SLOTS": 64}
 
@@ -61,16 +80,23 @@ SHAPE = {"H": 12, "G": 12, "D": 64, "WIDE": 64, "EACH": 1, "SLOTS": 64}
         (
             "project_kernel",
             PROJECT,
-            {"B": 1, "ROWS": 4, "BLOCK": 2048, "CHUNKS": 1, "NORM": True, "BIAS": True, "GELU": True}
-            | {"TANH": True, "ADD": False, "BEST": True, "EARLY": True},
+            {"B": 1, "ROWS": 4, "BLOCK": 2048, "CHUNKS": 1, "NORM": "layer", "SCALED": False, "BIAS": True}
+            | {"BEND": "gelu tanh", "GATED": False, "ADD": False, "BEST": True, "EARLY": True},
+        ),
+        (
+            "project_kernel",
+            PROJECT,
+            {"B": 1, "ROWS": 1, "BLOCK": 4096, "CHUNKS": 1, "NORM": "rms", "SCALED": False, "BIAS": False}
+            | {"BEND": "silu", "GATED": True, "ADD": False, "BEST": False, "EARLY": True},
         ),
         (
             "attend_kernel",
             ATTEND,
-            SHAPE | {"SPLITS": 8, "ROTARY": True, "SLOPES": True, "MASKED": True, "EARLY": True},
+            SHAPE
+            | {"SPLITS": 8, "NORM": True, "ROTARY": True, "SLOPES": True, "MASKED": True, "EARLY": True},
         ),
     ],
-    ids=["project", "attend"],
+    ids=["project", "gated", "attend"],
 )
 def test_kernels_compile_for_an_h200_with_wide_loads(kernel, types, values, tmp_path):
     """The compiler needs no GPU; the interpreter forgives what it does not."""
@@ -95,8 +121,10 @@ def test_kernels_compile_for_an_h200_with_wide_loads(kernel, types, values, tmp_
     ("fields", "why"),
     [
         ({"block": PostNorm()}, "PreNorm"),
-        ({"block": PreNorm(norm=RMSNorm())}, "LayerNorm"),
-        ({"block": PreNorm(feedforward=SwiGLU())}, "Gelu"),
+        ({"block": PreNorm(norm=ZeroCentredRMSNorm())}, "LayerNorm and RMSNorm"),
+        ({"block": PreNorm(projections=Projections(head_norm=LayerNorm()))}, "norm heads by RMSNorm"),
+        ({"position": Rotary(fraction=0.5), "head_width": 8}, "turn whole heads"),
+        ({"position": Rotary(scaling=DynamicScaling(2.0, 9)), "head_width": 8}, "turn whole heads"),
         ({"pattern": [Causal(), LINEAR]}, "know Softmax, got (Softmax(), LinearAttention())"),
         ({"pattern": Axial(4, 5)}, "geometry"),
     ],

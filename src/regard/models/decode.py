@@ -139,10 +139,8 @@ class Decoder:
         return linear(x, layer.weight, bias_of(layer))
 
     def _feed(self, feedforward: FeedForward | GatedFeedForward, x: Tensor) -> Tensor:
-        if isinstance(feedforward, FeedForward):
-            h = feedforward.gelu(self._product(feedforward.up, x))
-        else:
-            h = feedforward.gated(self._product(feedforward.gate_up, x))
+        h = self._product(upper(feedforward), x)
+        h = feedforward.gelu(h) if isinstance(feedforward, FeedForward) else feedforward.gated(h)
         return self._product(feedforward.down, h)
 
     def _turn(self, rotary: Rotary) -> Turn:
@@ -206,9 +204,13 @@ def affines(model: GPT) -> list[Affine]:
     for block in model.blocks:
         if isinstance(block, TransformerBlock):
             feed = block.feedforward
-            up = feed.up if isinstance(feed, FeedForward) else feed.gate_up
-            layers += [block.attention.qkv, block.attention.out, up, feed.down]
+            layers += [block.attention.qkv, block.attention.out, upper(feed), feed.down]
     return layers
+
+
+def upper(feed: FeedForward | GatedFeedForward) -> nn.Linear:
+    """The first matrix of a feed-forward; that of a gated one holds the gates, then what they let through."""
+    return feed.gate_up if isinstance(feed, GatedFeedForward) else feed.up
 
 
 def bias_of(layer: Affine) -> Tensor | None:

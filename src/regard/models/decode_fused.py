@@ -8,26 +8,26 @@ from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import gelu
 
 from regard.layers import (
-    Gelu,
     LayerNorm,
     Learned,
     Natural,
     Position,
     PreNorm,
+    RMSNorm,
     Rotary,
     Scaled,
     Sinusoidal,
     Softmax,
 )
-from regard.layers.feedforward import FeedForward
+from regard.layers.attention import Attention
+from regard.layers.feedforward import FeedForward, GatedFeedForward
 from regard.layers.position import LearnedTable
 from regard.layers.rotary import turning
 from regard.layers.slots import shows_all_held
 from regard.layers.softmax_mixer import PatternSlots, SlotMemory
-from regard.models.decode import Affine, Decoder, Memory, bias_of
+from regard.models.decode import Affine, Decoder, Memory, bias_of, upper
 
 if TYPE_CHECKING:
     from regard.models.gpt import GPT
@@ -44,10 +44,15 @@ def no_fused(model: GPT) -> str | None:
     faults = [
         (importlib.util.find_spec("triton") is None, "triton is not installed"),
         (not isinstance(block, PreNorm), f"the kernels know PreNorm, got {block}"),
-        (not isinstance(block.norm, LayerNorm), f"the kernels know LayerNorm, got {block.norm}"),
-        (not isinstance(block.feedforward, Gelu), f"the kernels know Gelu, got {block.feedforward}"),
+        (
+            not isinstance(block.norm, LayerNorm | RMSNorm),
+            f"the kernels know LayerNorm and RMSNorm, got {block.norm}",
+        ),
         (set(config.mixers) != {Softmax()}, f"the kernels know Softmax, got {config.mixer}"),
-        (block.projections.head_norm is not None, f"the kernels norm no heads, got {block.projections}"),
+        (
+            not isinstance(block.projections.head_norm, RMSNorm | None),
+            f"the kernels norm heads by RMSNorm, got {block.projections}",
+        ),
         (block.after is not None, f"the kernels add branches as they are, got after={block.after}"),
         (not config.head.plain, f"the kernels take embeddings and logits as they are, got {config.head}"),
         (_bends(config.position), f"the kernels turn whole heads evenly, got {config.position}"),
@@ -62,9 +67,9 @@ def no_fused(model: GPT) -> str | None:
 
 
 def _bends(position: Position | Sequence[Position]) -> bool:
-    """Whether blocks have positions of their own, or turn otherwise than all pairs by one base."""
+    """Whether blocks have positions of their own, turn a part of a head, or turn by the text's length."""
     if isinstance(position, Rotary):
-        return position != Rotary(position.base)
+        return position.fraction != 1 or position.by_length
     return not isinstance(position, Position)
 
 
@@ -78,15 +83,15 @@ class FusedDecoder(Decoder):
         super().__init__(model, batch, capacity)
         config, device = self.config, self.device
         self.many = batch > FEW if many is None else many
-        assert isinstance(config.block, PreNorm)
-        assert isinstance(config.block.feedforward, Gelu)
         self.early = starts_early(device)
-        self.eps, self.tanh = config.block.norm.eps, config.block.feedforward.tanh
-        hidden = config.block.feedforward.hidden_of(config.width)
+        feed, first = self.blocks[0].feedforward, self.blocks[0].attention
+        self.gated = isinstance(feed, GatedFeedForward)
+        self.bend = _bend(feed)
+        hidden = feed.down.in_features
         self.rotary = config.position if isinstance(config.position, Rotary) else None
-        base = 1.0 if self.rotary is None else self.rotary.base
-        self.turning = turning(config.head_size, base, device)
-        first = self.blocks[0].attention
+        scaling = None if self.rotary is None else self.rotary.scaling
+        self.amplitude = 1.0 if scaling is None else scaling.amplitude
+        self.turning = self.slopes if self.rotary is None else self.speeds[self.rotary]
         self.heads, self.groups, self.head_width = first.heads, first.kv_heads, config.head_size
         H, G, D = self.heads, self.groups, self.head_width
         kind = self.dtype if self.many else torch.float32
@@ -97,6 +102,7 @@ class FusedDecoder(Decoder):
         self.x = room(config.width, dtype=torch.float32)
         self.normed, self.branch = room(config.width), room(config.width)
         self.qkv, self.mixed, self.hidden = room((H + 2 * G) * D), room(H * D), room(hidden)
+        self.wider = room(2 * hidden if self.gated else hidden) if self.many else self.hidden
         self.logits = room(config.vocab_size, dtype=kind)
         self.cos, self.sin = room(D // 2, dtype=torch.float32), room(D // 2, dtype=torch.float32)
         self.waves = self._waves()
@@ -127,11 +133,10 @@ class FusedDecoder(Decoder):
     def _few(self) -> Tensor:
         for block, past in zip(self.blocks, self.past, strict=True):
             attention, feed = block.attention, block.feedforward
-            assert isinstance(feed, FeedForward)
             self._project(self.x, attention.qkv, self.qkv, norm=block.attention_norm)
-            self._mix(past)
+            self._mix(attention, past)
             self._project(self.mixed, attention.out, self.x, add=True)
-            self._project(self.x, feed.up, self.hidden, norm=block.feedforward_norm, active=True)
+            self._project(self.x, upper(feed), self.hidden, norm=block.feedforward_norm, bent=True)
             self._project(self.hidden, feed.down, self.x, add=True)
         self._project(self.x, self.head, self.logits, norm=self.output_norm, best=True)
         return self.logits
@@ -141,13 +146,12 @@ class FusedDecoder(Decoder):
         self._add_norm(self.blocks[0].attention_norm, add=False)
         for block, past, after in zip(self.blocks, self.past, norms, strict=True):
             attention, feed = block.attention, block.feedforward
-            assert isinstance(feed, FeedForward)
             _affine(self.normed, attention.qkv, self.qkv)
-            self._mix(past)
+            self._mix(attention, past)
             _affine(self.mixed, attention.out, self.branch)
             self._add_norm(block.feedforward_norm)
-            _affine(self.normed, feed.up, self.hidden)
-            self.hidden.copy_(gelu(self.hidden, approximate="tanh" if self.tanh else "none"))
+            _affine(self.normed, upper(feed), self.wider)
+            self._bend_wider()
             _affine(self.hidden, feed.down, self.branch)
             self._add_norm(after)
         _affine(self.normed, self.head, self.logits)
@@ -161,7 +165,8 @@ class FusedDecoder(Decoder):
         table = own.weight[own.offset :] if isinstance(own, LearnedTable) else self.x
         embed_kernel[(self.batch,)](
             self.token, self.at, self.embed.weight, table, self.waves, self.x, self.cos, self.sin,
-            self.turning, self.config.width, self.head_width // 2, BLOCK=_power(self.config.width),
+            self.turning, self.amplitude, self.config.width, self.head_width // 2,
+            BLOCK=_power(self.config.width),
             HALF=_power(max(1, self.head_width // 2)), LEARNED=learned,
             WAVES=isinstance(position, Sinusoidal), COUNTS=isinstance(position, Natural | Scaled),
             ROTARY=self.rotary is not None, **self.early,
@@ -174,38 +179,47 @@ class FusedDecoder(Decoder):
         y: Tensor,
         *,
         norm: nn.Module | None = None,
-        active: bool = False,
+        bent: bool = False,
         add: bool = False,
         best: bool = False,
     ) -> None:
         from regard.attention.triton.kernels_decode import project_kernel
 
-        assert norm is None or isinstance(norm, nn.LayerNorm)
-        rows, width = layer.weight.shape
+        gated = bent and self.gated
+        width, rows = layer.weight.shape[1], y.shape[1]
         bias = bias_of(layer)
         block = min(WIDEST, _power(width))  # whole, where it fits: then all weights are asked for at once
-        each = _rows_per_program(rows, block)
+        each = _rows_per_program(rows, 2 * block if gated else block)
+        weight, scales = self._read(layer)
         none = layer.weight  # is not read
-        gain, shift = (none, none) if norm is None else (norm.weight, norm.bias)
+        kind, gain, shift, eps = _norm(norm, none)
         project_kernel[(-(-rows // each),)](
-            x, layer.weight, none if bias is None else bias, gain, shift, y, self.best, self.best_at,
-            rows, width, self.eps, B=self.batch, ROWS=each, BLOCK=block, CHUNKS=-(-width // block),
-            NORM=norm is not None, BIAS=bias is not None, GELU=active, TANH=self.tanh, ADD=add, BEST=best,
+            x, weight, none if scales is None else scales, none if bias is None else bias, gain, shift, y,
+            self.best, self.best_at, rows, width, eps, B=self.batch, ROWS=each, BLOCK=block,
+            CHUNKS=-(-width // block), NORM=kind, SCALED=scales is not None, BIAS=bias is not None,
+            BEND=self.bend if bent else "", GATED=gated, ADD=add, BEST=best,
             num_warps=max(1, min(8, each * block // 2048)), **self.early,
         )  # fmt: skip
 
-    def _mix(self, past: Memory) -> None:
+    def _read(self, layer: Affine) -> tuple[Tensor, Tensor | None]:
+        """The matrix that a product reads, and the scales of its rows where they have some."""
+        return layer.weight, None
+
+    def _mix(self, attention: Attention, past: Memory) -> None:
         from regard.attention.triton.kernels_decode import attend_kernel
 
         assert isinstance(past, SlotMemory)
         place, pattern = past.place, past.place.pattern
         layout, splits = place.layout, self.splits[pattern]
+        none = self.slopes  # is not read
+        kind, query_gain, _, eps = _norm(attention.query_norm, none)
+        key_gain = _norm(attention.key_norm, none)[1]
         attend_kernel[(self.batch * self.groups, splits)](
-            self.qkv, *past.parts, self.at, self.masks[pattern], self.slopes, self.cos, self.sin, self.mixed,
-            self.part, self.part_ml, self.done, layout.size, layout.first,
+            self.qkv, *past.parts, self.at, self.masks[pattern], self.slopes, self.cos, self.sin, query_gain,
+            key_gain, self.mixed, self.part, self.part_ml, self.done, layout.size, layout.first,
             max(1, layout.recent),  # with no ring nothing goes round it
-            self.head_width**-0.5, H=self.heads, G=self.groups, D=self.head_width, WIDE=self.wide,
-            EACH=self.each, SLOTS=self.slots, SPLITS=splits, ROTARY=self.rotary is not None,
+            self.head_width**-0.5, eps, H=self.heads, G=self.groups, D=self.head_width, WIDE=self.wide,
+            EACH=self.each, SLOTS=self.slots, SPLITS=splits, NORM=kind != "", ROTARY=self.rotary is not None,
             SLOPES=self.bias is not None,
             MASKED=not shows_all_held(pattern) or place.segments is not None, num_warps=4, **self.early,
         )  # fmt: skip
@@ -213,12 +227,20 @@ class FusedDecoder(Decoder):
     def _add_norm(self, norm: nn.Module, add: bool = True) -> None:
         from regard.attention.triton.kernels_decode import add_norm_kernel
 
-        assert isinstance(norm, nn.LayerNorm)
         width = self.config.width
+        kind, gain, shift, eps = _norm(norm, self.x)
         add_norm_kernel[(self.batch,)](
-            self.x, self.branch, norm.weight, norm.bias, self.normed, width, self.eps,
-            BLOCK=_power(width), ADD=add, num_warps=max(1, min(8, _power(width) // 256)),
+            self.x, self.branch, gain, shift, self.normed, width, eps, BLOCK=_power(width), NORM=kind,
+            ADD=add, num_warps=max(1, min(8, _power(width) // 256)),
         )  # fmt: skip
+
+    def _bend_wider(self) -> None:
+        from regard.attention.triton.kernels_decode import bend_kernel
+
+        width = self.hidden.shape[1]
+        bend_kernel[(self.batch, -(-width // 1024))](
+            self.wider, self.hidden, width, BLOCK=1024, BEND=self.bend, GATED=self.gated
+        )
 
     def _splits(self, place: PatternSlots) -> int:
         # As many programs as there are multiprocessors, but at least a few tiles of slots for each.
@@ -239,6 +261,24 @@ def starts_early(device: torch.device) -> dict[str, bool]:
     if device.type != "cuda" or torch.cuda.get_device_capability(device) < (9, 0):
         return {"EARLY": False}
     return {"EARLY": True, "launch_pdl": True}
+
+
+def _bend(feed: FeedForward | GatedFeedForward) -> str:
+    """How it bends, as `GATES` calls it."""
+    if isinstance(feed, GatedFeedForward):
+        return feed.gate
+    return "gelu tanh" if feed.gelu.approximate == "tanh" else "gelu"
+
+
+def _norm(norm: nn.Module | None, none: Tensor) -> tuple[str, Tensor, Tensor, float]:
+    """What kind it is to the kernels, its gain and shift, and eps; `none` for what is not there."""
+    if isinstance(norm, nn.LayerNorm):
+        return "layer", norm.weight, norm.bias, norm.eps
+    if isinstance(norm, nn.RMSNorm):
+        assert norm.eps is not None
+        return "rms", norm.weight, none, norm.eps
+    assert norm is None
+    return "", none, none, 0.0
 
 
 def _affine(x: Tensor, layer: Affine, out: Tensor) -> None:

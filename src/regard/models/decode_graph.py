@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from regard.models.decode import Decoder
-from regard.models.decode_fused import FEW, FusedDecoder, no_fused
+from regard.models.decode_fused import FEW, FusedDecoder
 from regard.models.decode_store import DECODERS, GROWS_BY, Request
 from regard.models.sampling import Sampling, race
 
@@ -24,8 +24,9 @@ LEAST = 512  # positions with room from the start for a few rows: longer prompts
 
 
 class Kind(NamedTuple):
-    """What a recording is good for: a way of choosing, so many stop tokens, segments or none."""
+    """What a recording is good for: a step, a way of choosing, so many stop tokens, segments or none."""
 
+    decoder: type[Decoder]
     how: Sampling
     stop_count: int
     segmented: bool
@@ -39,10 +40,9 @@ class Recorded:
     """
 
     def __init__(self, model: GPT, batch: int, capacity: int, kind: Kind) -> None:
-        made = FusedDecoder if no_fused(model) is None else Decoder
-        self.decoder = made(model, batch, 1 << (capacity - 1).bit_length())
         self.kind = kind
-        self.how, self.stop_count, segmented = kind
+        made, self.how, self.stop_count, segmented = kind
+        self.decoder = made(model, batch, 1 << (capacity - 1).bit_length())
         device = self.decoder.device
         self.ended = torch.zeros(batch, dtype=torch.int32, device=device)
         self.count = torch.zeros(batch, dtype=torch.long, device=device)
@@ -144,11 +144,11 @@ class Recorded:
 
 
 @torch.no_grad()
-def replay(request: Request) -> Iterator[Tensor]:
-    """Yield (B,) tokens; the first few come one by one, later ones in handfuls."""
+def replay(request: Request, decoder: type[Decoder]) -> Iterator[Tensor]:
+    """Yield (B,) tokens of such a decoder; the first few come one by one, later ones in handfuls."""
     model, count, stops, generator = request.model, request.count, request.stops, request.generator
     longest = request.longest
-    with DECODERS.lend(model, _obtain(request, longest + min(count, GROWS_BY))) as loan:
+    with DECODERS.lend(model, _obtain(request, decoder, longest + min(count, GROWS_BY))) as loan:
         recorded = loan.decoder
         logits = recorded.decoder.fill(model, request.prompts, request.segments)
         noise = None
@@ -184,9 +184,9 @@ def _until_all_ended(found: Tensor, ended: Tensor, stops: Tensor) -> Iterator[Te
 
 @torch.inference_mode(False)
 @torch.no_grad()
-def _obtain(request: Request, capacity: int) -> Recorded:
+def _obtain(request: Request, decoder: type[Decoder], capacity: int) -> Recorded:
     model, batch = request.model, request.batch
-    kind = Kind(request.how, len(request.stops), request.segments is not None)
+    kind = Kind(decoder, request.how, len(request.stops), request.segments is not None)
     found = DECODERS.take(model, Recorded)
     if found is not None and found.kind == kind and found.decoder.serves(model, batch, capacity):
         return found

@@ -1,4 +1,5 @@
-"""The decoding step over int8 weights, a scale for each channel: a quarter of float32's bytes are read."""
+"""Decoding over int8 weights, a scale for each channel: a quarter of float32's bytes are read, half of
+bfloat16's."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ import torch
 from torch import Tensor
 
 from regard.models.decode import Affine, Decoder, affines, bias_of
+from regard.models.decode_fused import FEW, FusedDecoder, no_fused
 from regard.models.quantise import to_int8
 
 if TYPE_CHECKING:
@@ -18,14 +20,18 @@ if TYPE_CHECKING:
 WHOLE = 32  # torch 2.13's bfloat16 product reads so many numbers at once, and beyond the end of shorter rows
 
 
-def no_int8(model: GPT) -> str | None:
-    """Why a model cannot be decoded so, or None."""
+def no_int8(model: GPT, batch: int = 1) -> str | None:
+    """Why so many rows of a model cannot be decoded so, or None; on a GPU it is our kernels that do it."""
     weight = model.embed.weight
-    if weight.device.type != "cpu":
-        return f"products with int8 weights are for the CPU so far, got weights on {weight.device}"
     if weight.dtype not in (torch.float32, torch.bfloat16, torch.float16):
         return f"int8 weights go with float32, bfloat16 and float16, got {weight.dtype}"
-    return None
+    if weight.device.type == "cpu":
+        return None
+    if not weight.is_cuda:
+        return f"products with int8 weights are for CPU and CUDA so far, got weights on {weight.device}"
+    if batch > FEW:
+        return f"products with int8 weights are for up to {FEW} rows on a GPU, got {batch}"
+    return no_fused(model)
 
 
 def rounded(model: GPT) -> GPT:
@@ -83,6 +89,43 @@ class Int8Decoder(Decoder):
 
     def _product(self, layer: Affine, x: Tensor) -> Tensor:
         return int8_product(x, *self.packs[layer], bias_of(layer))
+
+
+class Int8FusedDecoder(FusedDecoder):
+    """The same over our kernels: recorded steps read the rounded weights where they were when recorded.
+
+    So they stay where they are, and `fill` writes those of the generation's beginning there.
+    """
+
+    def __init__(self, model: GPT, batch: int, capacity: int) -> None:
+        super().__init__(model, batch, capacity, many=False)
+        self.packs = {layer: to_int8(layer.weight) for layer in affines(model)}
+        self.tied = self.head is self.embed
+        if self.tied:
+            self.embed = deepcopy(model.embed).requires_grad_(False)
+
+    def fill(self, model: GPT, prompts: Sequence[Tensor], segments: Tensor | None) -> Tensor:
+        """Read the prompts as every decoder does, and round."""
+        for layer, pack in self.packs.items():
+            for mine, new in zip(pack, to_int8(layer.weight), strict=True):
+                mine.copy_(new)
+        twin = rounded(model)
+        if self.tied:
+            self.embed.weight.copy_(twin.embed.weight)
+        return super().fill(twin, prompts, segments)
+
+    def adopt(self, old: Decoder) -> None:
+        """Take over the past and the rounded weights of a decoder with less room."""
+        super().adopt(old)
+        assert isinstance(old, Int8FusedDecoder)
+        for pack, was in zip(self.packs.values(), old.packs.values(), strict=True):
+            for mine, theirs in zip(pack, was, strict=True):
+                mine.copy_(theirs)
+        if self.tied:
+            self.embed.weight.copy_(old.embed.weight)
+
+    def _read(self, layer: Affine) -> tuple[Tensor, Tensor | None]:
+        return self.packs[layer]
 
 
 def int8_product(x: Tensor, whole: Tensor, scale: Tensor, bias: Tensor | None) -> Tensor:

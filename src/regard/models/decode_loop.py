@@ -12,7 +12,8 @@ from regard.attention import Choice
 from regard.errors import check_int
 from regard.layers import Learned
 from regard.models.decode import Decoder
-from regard.models.decode_int8 import Int8Decoder, no_int8
+from regard.models.decode_fused import FusedDecoder, no_fused
+from regard.models.decode_int8 import Int8Decoder, Int8FusedDecoder, no_int8
 from regard.models.decode_prepacked import PrepackedDecoder, no_prepacking
 from regard.models.decode_store import DECODERS, GROWS_BY, Request
 from regard.models.sampling import Sampling
@@ -37,17 +38,18 @@ def choose(model: GPT, batch: int = 1) -> Choice:
     why = no_graph(model)
     if why is not None:
         return Choice("lean", why)
-    from regard.models.decode_fused import no_fused
-
     plain = no_fused(model)
     kernels = "our kernels" if plain is None else f"torch's kernels ({plain})"
     return Choice("graph", f"one CUDA graph per step over {kernels}")
 
 
-def refused(model: GPT, impl: str) -> str | None:
+def refused(model: GPT, batch: int, impl: str) -> str | None:
     """Why a way of decoding that is named cannot run, or None."""
-    ways = {"graph": no_graph, "int8": no_int8}
-    return ways[impl](model) if impl in ways else None
+    if impl == "graph":
+        return no_graph(model)
+    if impl == "int8":
+        return no_int8(model, batch) or (no_graph(model) if model.embed.weight.is_cuda else None)
+    return None
 
 
 def no_graph(model: GPT) -> str | None:
@@ -73,12 +75,13 @@ def run(request: Request, impl: str) -> Iterator[Tensor]:
         steps = _lean(
             request, PrepackedDecoder if no_prepacking(request.model, request.count) is None else Decoder
         )
-    elif impl == "int8":
+    elif impl == "int8" and not request.model.embed.weight.is_cuda:
         steps = _lean(request, Int8Decoder)
     else:
         from regard.models.decode_graph import replay
 
-        steps = replay(request)
+        ours = Int8FusedDecoder if impl == "int8" else FusedDecoder
+        steps = replay(request, ours if no_fused(request.model) is None else Decoder)
     return _in_own_dtype(steps, request.prompts[0].device.type)
 
 

@@ -244,7 +244,7 @@ class GPT(Trunk):
         how.check(self.config.vocab_size)
         if impl not in ("auto", *IMPLS):
             raise ValueError(f"impl must be auto, {', '.join(IMPLS)}, got {impl=}")
-        if (why := refused(self, impl)) is not None:
+        if (why := refused(self, len(prompts), impl)) is not None:
             raise ValueError(f"{impl=} cannot run: {why}")
         stops = torch.tensor(how.stop, dtype=torch.long, device=prompts[0].device)
         # A graph that is recorded serves any stops, so they are no part of how it samples.
@@ -276,8 +276,8 @@ class GPT(Trunk):
 
         `impl`: "plain" runs the model itself on its cache, "lean" the same step on fixed memory, "graph"
         records that step once and replays it (CUDA); "auto" takes the fastest that can, and `decoding`
-        tells which. "int8" (CPU) reads the matrices rounded to a byte a weight, so it is another model by a
-        little, and only taken by name.
+        tells which. "int8" (on a GPU for up to four rows) reads the matrices rounded to a byte a weight, so
+        it is another model by a little, and only taken by name.
 
         With a `mesh` of one dimension, all its processes call this alike, and each keeps the keys and values
         of its part of the prompts: a text that no device could hold is continued by all of them.

@@ -29,15 +29,19 @@ def _await(EARLY: tl.constexpr):
 
 
 @triton.jit
-def _gelu(x, TANH: tl.constexpr):
-    if TANH:
+def _bent(x, BEND: tl.constexpr):
+    if BEND == "silu":
+        return x / (1.0 + tl.exp(-x))
+    if BEND == "gelu tanh":
         inner = 0.7978845608028654 * (x + 0.044715 * x * x * x)
         return x * (1.0 - 1.0 / (tl.exp(2.0 * inner) + 1.0))  # (1 + tanh) / 2
     return 0.5 * x * (1.0 + tl.erf(x * 0.7071067811865476))
 
 
 @triton.jit
-def _normed(x, inside, gain, shift, width, eps):
+def _normed(x, inside, gain, shift, width, eps, NORM: tl.constexpr):
+    if NORM == "rms":
+        return x * tl.rsqrt(tl.sum(x * x, 0) / width + eps) * gain.to(tl.float32)
     mean = tl.sum(x, 0) / width
     off = tl.where(inside, x - mean, 0.0)
     scale = tl.rsqrt(tl.sum(off * off, 0) / width + eps)
@@ -45,7 +49,7 @@ def _normed(x, inside, gain, shift, width, eps):
 
 
 @triton.jit
-def embed_kernel(token, at, table, positions, waves, x, cos, sin, turns, width, half,
+def embed_kernel(token, at, table, positions, waves, x, cos, sin, turns, amplitude, width, half,
                  BLOCK: tl.constexpr, HALF: tl.constexpr, LEARNED: tl.constexpr, WAVES: tl.constexpr,
                  COUNTS: tl.constexpr, ROTARY: tl.constexpr, EARLY: tl.constexpr):  # fmt: skip
     """x (B,C) = table[token] + position; for Rotary the cosines and sines (B, D/2) of this step."""
@@ -70,46 +74,72 @@ def embed_kernel(token, at, table, positions, waves, x, cos, sin, turns, width, 
         d = tl.arange(0, HALF)
         angle = p.to(tl.float64) * tl.load(turns + d, mask=d < half, other=0.0)
         angle = (angle - tl.floor(angle / TURN) * TURN).to(tl.float32)
-        tl.store(cos + b * half + d, tl.cos(angle), mask=d < half)
-        tl.store(sin + b * half + d, tl.sin(angle), mask=d < half)
+        tl.store(cos + b * half + d, tl.cos(angle) * amplitude, mask=d < half)
+        tl.store(sin + b * half + d, tl.sin(angle) * amplitude, mask=d < half)
 
 
 @triton.jit
-def project_kernel(x, weight, bias, gamma, beta, y, best, best_at, rows, width, eps,
+def project_kernel(x, weight, scales, bias, gamma, beta, y, best, best_at, rows, width, eps,
                    B: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr, CHUNKS: tl.constexpr,
-                   NORM: tl.constexpr, BIAS: tl.constexpr, GELU: tl.constexpr, TANH: tl.constexpr,
-                   ADD: tl.constexpr, BEST: tl.constexpr, EARLY: tl.constexpr):  # fmt: skip
-    """y (B,rows) = weight (rows,width) · x, x normed first or not, with bias, GELU, residual or argmax after."""
+                   NORM: tl.constexpr, SCALED: tl.constexpr, BIAS: tl.constexpr, BEND: tl.constexpr,
+                   GATED: tl.constexpr, ADD: tl.constexpr, BEST: tl.constexpr, EARLY: tl.constexpr):  # fmt: skip
+    """y (B,rows) = weight (rows,width) · x, x normed first or not; then bias, bend, residual, argmax.
+
+    SCALED: the weights are int8, with a scale for each row. GATED: rows of gates stand before as many rows of
+    what they let through.
+    """
     pid = tl.program_id(0)
     _announce(EARLY)
     n = pid * ROWS + tl.arange(0, ROWS)
     k = tl.arange(0, BLOCK)
     real = n < rows
     base = weight + n.to(tl.int64)[:, None] * width
+    beside = base + rows.to(tl.int64) * width
     inside = k < width
+    there = real[:, None] & inside[None, :]
     # The first weights are asked for before the inputs are looked at, so that both travel together.
-    w = tl.load(base + k[None, :], mask=real[:, None] & inside[None, :], other=0.0)
-    if NORM:
+    w = tl.load(base + k[None, :], mask=there, other=0)
+    if GATED:
+        u = tl.load(beside + k[None, :], mask=there, other=0)
+    if NORM != "":
         gain = tl.load(gamma + k, mask=inside, other=0.0)
-        shift = tl.load(beta + k, mask=inside, other=0.0)
+        shift = tl.load(beta + k, mask=inside, other=0.0) if NORM == "layer" else gain
+    if SCALED:
+        scale = tl.load(scales + n, mask=real, other=0.0)
+        scale_u = tl.load(scales + rows + n, mask=real, other=0.0) if GATED else scale
     if BIAS:
         constant = tl.load(bias + n, mask=real, other=0.0).to(tl.float32)
+        constant_u = tl.load(bias + rows + n, mask=real, other=0.0).to(tl.float32) if GATED else constant
     _await(EARLY)
     for b in tl.static_range(B):
         v = tl.load(x + b * width + k, mask=inside, other=0.0).to(tl.float32)
-        if NORM:
-            v = _normed(v, inside, gain, shift, width, eps)
+        if NORM != "":
+            v = _normed(v, inside, gain, shift, width, eps, NORM)
         acc = w.to(tl.float32) * v[None, :]
+        if GATED:
+            through = u.to(tl.float32) * v[None, :]
         for chunk in tl.static_range(1, CHUNKS):
             at = chunk * BLOCK + k
             more = at < width
-            u = tl.load(base + at[None, :], mask=real[:, None] & more[None, :], other=0.0).to(tl.float32)
-            acc += u * tl.load(x + b * width + at, mask=more, other=0.0).to(tl.float32)[None, :]
+            v = tl.load(x + b * width + at, mask=more, other=0.0).to(tl.float32)
+            more = real[:, None] & more[None, :]
+            acc += tl.load(base + at[None, :], mask=more, other=0).to(tl.float32) * v[None, :]
+            if GATED:
+                through += tl.load(beside + at[None, :], mask=more, other=0).to(tl.float32) * v[None, :]
         out = tl.sum(acc, 1)
+        if SCALED:
+            out *= scale
         if BIAS:
             out += constant
-        if GELU:
-            out = _gelu(out, TANH)
+        if BEND != "":
+            out = _bent(out, BEND)
+        if GATED:
+            more_out = tl.sum(through, 1)
+            if SCALED:
+                more_out *= scale_u
+            if BIAS:
+                more_out += constant_u
+            out *= more_out
         if ADD:
             out += tl.load(y + b * rows + n, mask=real, other=0.0)
         tl.store(y + b * rows + n, out.to(y.dtype.element_ty), mask=real)
@@ -121,10 +151,10 @@ def project_kernel(x, weight, bias, gamma, beta, y, best, best_at, rows, width, 
 
 
 @triton.jit(do_not_specialize=["size", "first", "recent"])
-def attend_kernel(qkv, key, value, at, mask, slopes, cos, sin, out, part, part_ml, done, size, first, recent, scale,
-                  H: tl.constexpr, G: tl.constexpr, D: tl.constexpr, WIDE: tl.constexpr, EACH: tl.constexpr,
-                  SLOTS: tl.constexpr, SPLITS: tl.constexpr, ROTARY: tl.constexpr, SLOPES: tl.constexpr,
-                  MASKED: tl.constexpr, EARLY: tl.constexpr):  # fmt: skip
+def attend_kernel(qkv, key, value, at, mask, slopes, cos, sin, query_gain, key_gain, out, part, part_ml, done,
+                  size, first, recent, scale, eps, H: tl.constexpr, G: tl.constexpr, D: tl.constexpr, WIDE: tl.constexpr, EACH: tl.constexpr,
+                  SLOTS: tl.constexpr, SPLITS: tl.constexpr, NORM: tl.constexpr, ROTARY: tl.constexpr,
+                  SLOPES: tl.constexpr, MASKED: tl.constexpr, EARLY: tl.constexpr):  # fmt: skip
     """One group of heads of one row over a share of its slots; the new key and value are written to theirs.
 
     The last program of a group to finish adds up what all of them found.
@@ -144,16 +174,24 @@ def attend_kernel(qkv, key, value, at, mask, slopes, cos, sin, out, part, part_m
     q = tl.load(q_at + d[None, :], mask=mine, other=0.0).to(tl.float32)
     k_new = tl.load(k_at + d, mask=inside, other=0.0).to(tl.float32)
     v_new = tl.load(start + (H + G + g) * D + d, mask=inside, other=0.0).to(tl.float32)
+    across = (d + D // 2) % D
+    if ROTARY:
+        q_across = tl.load(q_at + across[None, :], mask=mine, other=0.0).to(tl.float32)
+        k_across = tl.load(k_at + across, mask=inside, other=0.0).to(tl.float32)
+    if NORM:
+        q_norm = tl.rsqrt(tl.sum(q * q, 1) / D + eps)[:, None]
+        k_norm = tl.rsqrt(tl.sum(k_new * k_new, 0) / D + eps)
+        q *= q_norm * tl.load(query_gain + d, mask=inside, other=0.0).to(tl.float32)[None, :]
+        k_new *= k_norm * tl.load(key_gain + d, mask=inside, other=0.0).to(tl.float32)
+        if ROTARY:
+            q_across *= q_norm * tl.load(query_gain + across, mask=inside, other=0.0).to(tl.float32)[None, :]
+            k_across *= k_norm * tl.load(key_gain + across, mask=inside, other=0.0).to(tl.float32)
     if ROTARY:
         c = tl.load(cos + b * (D // 2) + d % (D // 2), mask=inside, other=0.0)
         turned = tl.load(sin + b * (D // 2) + d % (D // 2), mask=inside, other=0.0)
         turned = tl.where(d < D // 2, -turned, turned)
-        across = (d + D // 2) % D
-        q = (
-            q * c[None, :]
-            + tl.load(q_at + across[None, :], mask=mine, other=0.0).to(tl.float32) * turned[None, :]
-        )
-        k_new = k_new * c + tl.load(k_at + across, mask=inside, other=0.0).to(tl.float32) * turned
+        q = q * c[None, :] + q_across * turned[None, :]
+        k_new = k_new * c + k_across * turned
     kind = key.dtype.element_ty
     k_new, v_new = k_new.to(kind), v_new.to(kind)
     slot = tl.where(p < first, p, first + (p - first) % recent)
@@ -251,7 +289,8 @@ def settle_kernel(best, best_at, token, at, ended, stops, found, count, parts, s
 
 
 @triton.jit
-def add_norm_kernel(x, branch, gamma, beta, y, width, eps, BLOCK: tl.constexpr, ADD: tl.constexpr):
+def add_norm_kernel(x, branch, gamma, beta, y, width, eps, BLOCK: tl.constexpr, NORM: tl.constexpr,
+                    ADD: tl.constexpr):  # fmt: skip
     """x += branch, y = norm(x), one row per program."""
     b = tl.program_id(0)
     k = tl.arange(0, BLOCK)
@@ -261,7 +300,19 @@ def add_norm_kernel(x, branch, gamma, beta, y, width, eps, BLOCK: tl.constexpr, 
         v += tl.load(branch + b * width + k, mask=inside, other=0.0).to(tl.float32)
         tl.store(x + b * width + k, v, mask=inside)
     gain = tl.load(gamma + k, mask=inside, other=0.0)
-    shift = tl.load(beta + k, mask=inside, other=0.0)
-    tl.store(
-        y + b * width + k, _normed(v, inside, gain, shift, width, eps).to(y.dtype.element_ty), mask=inside
-    )
+    shift = tl.load(beta + k, mask=inside, other=0.0) if NORM == "layer" else gain
+    out = _normed(v, inside, gain, shift, width, eps, NORM)
+    tl.store(y + b * width + k, out.to(y.dtype.element_ty), mask=inside)
+
+
+@triton.jit
+def bend_kernel(x, y, width, BLOCK: tl.constexpr, BEND: tl.constexpr, GATED: tl.constexpr):
+    """y (B,width) = bend(x), or, of x (B,2·width), bend of the first half times the second."""
+    b = tl.program_id(0)
+    k = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    inside = k < width
+    row = x + b * width * (2 if GATED else 1)
+    out = _bent(tl.load(row + k, mask=inside, other=0.0).to(tl.float32), BEND)
+    if GATED:
+        out *= tl.load(row + width + k, mask=inside, other=0.0).to(tl.float32)
+    tl.store(y + b * width + k, out.to(y.dtype.element_ty), mask=inside)
