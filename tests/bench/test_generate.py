@@ -9,8 +9,9 @@ import torch
 
 from regard.bench import endless, generate
 from regard.bench.compiles import compilations
-from regard.bench.generate import LARGE, SMALL, TINY
+from regard.bench.generate_sizes import LARGE, LLAMA, SMALL, TINY
 from regard.cli.main import main
+from regard.cost import price
 from regard.pattern import Strided
 
 
@@ -21,13 +22,17 @@ def test_quick_on_a_cpu(tmp_path: Path) -> None:
     found = json.loads(path.read_text())
     assert [row["who"] for row in found["rows"]] == [
         *["regard", "transformers, default", "transformers, static cache"] * 2,
+        *["regard", "regard, int8 weights"],
+        *["regard", "transformers, default", "transformers, static cache"],
+        *["regard", "transformers, SDPA"],
         *["regard", "regard", "one training step on them"],
     ]
     rows = {row["who"]: row["note"] for row in found["rows"]}
     assert "tokens/s" in rows["transformers, default"]
     assert rows["transformers, static cache"] == "compiled on a GPU only"
     settings = found["settings"]
-    assert "0 of them differ" in settings["checks"][0]
+    assert all("0 of them differ" in check for check in settings["checks"])
+    assert "tokens/s read" in rows["transformers, SDPA"]
     assert settings["prompts"]["compiled"] == []
     assert list(settings["prompts"]["ms to first token"]) == ["5", "17"]
     assert settings["training"]["tokens"] == 32
@@ -48,7 +53,7 @@ def test_a_part_that_fails_leaves_the_others(monkeypatch: pytest.MonkeyPatch, tm
         assert json.loads(next(tmp_path.glob("*.json")).read_text())["rows"]  # written before
         raise RuntimeError("out of memory\nand more")
 
-    monkeypatch.setattr(generate, "_absent", lambda: "not installed")
+    monkeypatch.setattr(generate, "absent", lambda: "not installed")
     monkeypatch.setattr(generate, "_prompts", fails)
     report = generate.run("cpu", True, tmp_path, ["one", "prompts", "training"])
     notes = {row.case: row.note for row in report.rows}
@@ -105,6 +110,7 @@ def test_the_shapes_are_those_of_the_issue() -> None:
         sizes.append(12 * width**2 * depth + (config.vocab + config.context) * width)
     assert sizes[0] == pytest.approx(124e6, rel=0.01)
     assert sizes[1] == pytest.approx(1.557e9, rel=0.01)
+    assert price(LLAMA.config(), tokens=1).parameters == 8_030_261_248
 
 
 def test_a_model_that_disagrees_is_not_timed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,7 +129,7 @@ def test_a_model_that_disagrees_is_not_timed(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_an_absent_peer_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(generate, "_absent", lambda: "not installed")
+    monkeypatch.setattr(generate, "absent", lambda: "not installed")
     report = generate.run("cpu", quick=True, only=["one"])
     assert [row.note for row in report.rows[1:3]] == ["not installed"] * 2
     assert "not compared" in report.settings["checks"][0]

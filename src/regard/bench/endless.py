@@ -12,7 +12,7 @@ from typing import cast
 import torch
 from torch import Tensor
 
-from regard.bench.generate import GPT2Size
+from regard.bench.generate_sizes import GPT2Size
 from regard.bench.report import BenchReport
 from regard.bench.timing import Timed, failed, seconds, synchronise
 from regard.layers import Rotary

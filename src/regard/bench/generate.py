@@ -8,22 +8,21 @@ A part that fails leaves its error in the file, which is written after every par
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import cast
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from regard.bench.compiles import compilations
+from regard.bench.generate_sizes import LARGE, LLAMA, SMALL, TINY, TINY_LLAMA, Size, absent, ours, peer
 from regard.bench.machine import H200_BYTES
 from regard.bench.report import BenchReport
 from regard.bench.timing import Timed, failed, seconds
 from regard.cost.memory import model_floor
-from regard.layers import Gelu, PreNorm
-from regard.models import GPT, GPTConfig, from_huggingface
+from regard.models import GPT, from_huggingface
 from regard.models.decode_cost import compare, weights_read
 
 CERTAIN = 1e-3  # a greedy token counts where its logit leads by more
@@ -31,32 +30,7 @@ ROUNDS = {"cuda": 3, "cpu": 8}  # everyone in turn, and the best counts: a CPU i
 PEERS = {"transformers, default": {}, "transformers, static cache": {"cache_implementation": "static"}}
 Span = tuple[int, int]  # tokens of the short and of the long generation
 Generate = Callable[[int], Tensor]  # so many new tokens -> all tokens
-
-
-@dataclass(frozen=True)
-class GPT2Size:
-    """A GPT-2 of this size."""
-
-    name: str
-    depth: int
-    width: int
-    heads: int
-    vocab: int
-    context: int = 1024
-
-    def __str__(self) -> str:
-        return f"{self.name} {self.depth}×{self.width}"
-
-    def config(self) -> GPTConfig:
-        """Ours of this size."""
-        sizes = {name: size for name, size in asdict(self).items() if name != "name"}
-        return GPTConfig(**sizes, block=PreNorm(feedforward=Gelu(tanh=True)))
-
-
-SMALL = GPT2Size("GPT-2 shape", 6, 256, 4, 12_000)
-LARGE = (GPT2Size("GPT-2 124M", 12, 768, 12, 50_257), GPT2Size("GPT-2 XL", 48, 1600, 25, 50_257))
-TINY = GPT2Size("tiny", 2, 32, 2, 100, 64)
-PARTS = ("one", "many", "124m", "xl", "prompts", "training")
+PARTS = ("one", "many", "124m", "xl", "llama", "llama-many", "prefill", "prompts", "training")
 
 
 def run(device: str, quick: bool, folder: Path | None = None, only: Sequence[str] = ()) -> BenchReport:
@@ -65,22 +39,27 @@ def run(device: str, quick: bool, folder: Path | None = None, only: Sequence[str
     if unknown:
         raise ValueError(f"only must be some of {', '.join(PARTS)}, got {', '.join(unknown)}")
     size, cuda = TINY if quick else SMALL, device == "cuda"
+    llama = TINY_LLAMA if quick else LLAMA
     dtype = torch.bfloat16 if cuda else torch.float32
     span = (4, 12) if quick else (32, 288) if cuda else (32, 96)
     settings: dict[str, object] = {"device": device, "quick": quick, "dtype": str(dtype), "tokens": span}
     settings |= {"parts": ", ".join(only)} if only else {}
     report = BenchReport("generate", settings)
-    settings["checks"] = [check(size, device)]
+    settings["checks"] = [check(size, device), check(TINY_LLAMA, device)]
     many = 2 if quick else 64 if cuda else 8
     parts: dict[str, Callable[[], None]] = {
         "one": lambda: _beside(report, size, 1, device, dtype, span),
         "many": lambda: _beside(report, size, many, device, dtype, span),
         "124m": lambda: _alone(report, LARGE[0], device, dtype, span),
         "xl": lambda: _alone(report, LARGE[1], device, dtype, span),
+        "llama": lambda: _alone(report, llama, device, dtype, span, int8=True),
+        "llama-many": lambda: _beside(report, llama, many, device, dtype, span),
+        "prefill": lambda: _prefill(report, llama, device, dtype, 24 if quick else 8192 - 1),
         "prompts": lambda: _prompts(report, size, device, dtype),
         "training": lambda: _training(report, size, device, dtype),
     }
-    skipped = () if cuda and not quick else ("124m", "xl")  # gigabytes, and a floor that is the GPU's
+    large = ("124m", "xl") if quick else ("124m", "xl", "llama", "llama-many", "prefill")
+    skipped = () if cuda and not quick else large  # gigabytes, and floors that are the GPU's
     for name, part in parts.items():
         if name in only or not (only or name in skipped):
             try:
@@ -94,49 +73,19 @@ def run(device: str, quick: bool, folder: Path | None = None, only: Sequence[str
     return report
 
 
-def _peer(size: GPT2Size) -> nn.Module:
-    transformers = import_module("transformers")
-    transformers.logging.set_verbosity_error()
-    transformers.logging.disable_progress_bar()
-    config = transformers.GPT2Config(
-        vocab_size=size.vocab,
-        n_positions=size.context,
-        n_layer=size.depth,
-        n_embd=size.width,
-        n_head=size.heads,
-        bos_token_id=None,
-        eos_token_id=None,
-    )
-    model: nn.Module = transformers.GPT2LMHeadModel(config).eval()
-    generator = torch.Generator().manual_seed(0)
-    with torch.no_grad():
-        for weight in model.parameters():  # at birth many are zero or one, and all tokens alike
-            spread = 0.3 if weight.ndim == 1 else 2 * weight.shape[0] ** -0.5
-            weight.normal_(0.5 if weight.ndim == 1 else 0.0, spread, generator=generator)
-    return model
-
-
-def _absent() -> str | None:
-    try:
-        import_module("transformers.models.gpt2.modeling_gpt2")
-    except ImportError as error:
-        return f"cannot be imported: {str(error).splitlines()[0]}"
-    return None
-
-
-def check(size: GPT2Size, device: str) -> str:
+def check(size: Size, device: str) -> str:
     """Raise unless ours and transformers choose the same greedy tokens, in float32, where one leads."""
-    if (why := _absent()) is not None:
+    if (why := absent()) is not None:
         return f"{size}: not compared, transformers {why}"
-    peer = _peer(size).to(device)
-    ours = from_huggingface(peer)
-    assert isinstance(ours, GPT)
-    ours.to(device)
+    theirs = peer(size, device)
+    mine = from_huggingface(theirs)
+    assert isinstance(mine, GPT)
+    mine.to(device)
     tokens = torch.randint(size.vocab, (3, 5), generator=torch.Generator().manual_seed(1)).to(device)
     count = min(40, size.context - 5)
-    found = ours.generate(tokens, max_new_tokens=count)
+    found = mine.generate(tokens, max_new_tokens=count)
     with torch.no_grad():
-        logits = peer(found).logits[:, 4:-1]
+        logits = theirs(found).logits[:, 4:-1]
     best = logits.topk(2).values
     certain = best[..., 0] - best[..., 1] > CERTAIN
     wrong = int((certain & (logits.argmax(-1) != found[:, 5:])).sum())
@@ -174,31 +123,27 @@ def _rates(calls: dict[str, tuple[Generate, Span]], batch: int, device: str) -> 
     return out
 
 
-def _floor(model: GPT) -> float:
-    return 1e3 * weights_read(model) / H200_BYTES
+def _floor(model: GPT, batch: int = 1, span: Span | None = None) -> float:
+    """Milliseconds of an H200's memory to read the weights once; with a span, and what is cached by then."""
+    if span is None:
+        return 1e3 * weights_read(model) / H200_BYTES
+    return 1e3 * model_floor(model, 8 + span[0], span[1] - span[0], batch).bytes_a_token / H200_BYTES
 
 
-def _ours(size: GPT2Size, device: str, dtype: torch.dtype) -> GPT:
-    generator = torch.Generator(device).manual_seed(0)
-    with torch.device(device):
-        return GPT(size.config(), generator=generator).to(dtype).eval()
-
-
-def _beside(
-    report: BenchReport, size: GPT2Size, batch: int, device: str, dtype: torch.dtype, span: Span
-) -> None:
+def _beside(report: BenchReport, size: Size, batch: int, device: str, dtype: torch.dtype, span: Span) -> None:
     tokens = torch.randint(size.vocab, (batch, 8), generator=torch.Generator().manual_seed(0)).to(device)
-    model = _ours(size, device, dtype)
+    model = ours(size, device, dtype)
+    floor = _floor(model, batch, span if batch > 1 else None)
     calls: dict[str, tuple[Generate, Span]] = {
         "regard": (lambda count: model.generate(tokens, max_new_tokens=count), span)
     }
-    absent: dict[str, Timed] = {}
+    untimed: dict[str, Timed] = {}
     theirs: Callable[..., Tensor] | None = None
-    if (why := _absent()) is None:
-        theirs = cast("Callable[..., Tensor]", _peer(size).to(device, dtype).generate)
+    if (why := absent()) is None:
+        theirs = cast("Callable[..., Tensor]", peer(size, device, dtype).generate)
     for name, options in PEERS.items():
         if theirs is None or (options and device != "cuda"):
-            absent[name] = Timed(note=why or "compiled on a GPU only")
+            untimed[name] = Timed(note=why or "compiled on a GPU only")
         else:
             # On a GPU the default is slow and steady, so a few tokens will do.
             short = not options and device == "cuda"
@@ -206,9 +151,11 @@ def _beside(
                 partial(_greedy, theirs, tokens, options),
                 (span[0] // 4, span[0]) if short else span,
             )
-    found = _rates(calls, batch, device) | absent
-    ours = _beside_predicted(found.pop("regard"), model, batch, span)
-    report.add(f"{size}, batch {batch}", ours, found, _floor(model) if device == "cuda" else None)
+    found = _rates(calls, batch, device) | untimed
+    mine = _beside_predicted(found.pop("regard"), model, batch, span)
+    if device == "cuda" and mine.forward is not None:
+        mine = replace(mine, note=f"{mine.note}; {100 * floor / mine.forward:.0f}% of the floor's speed")
+    report.add(f"{size}, batch {batch}", mine, found, floor if device == "cuda" else None)
 
 
 def _beside_predicted(timed: Timed, model: GPT, batch: int, span: Span) -> Timed:
@@ -227,22 +174,55 @@ def _greedy(generate: Callable[..., Tensor], tokens: Tensor, options: dict[str, 
     return generate(tokens, attention_mask=mask, do_sample=False, pad_token_id=0, **lengths, **options)
 
 
-def _alone(report: BenchReport, size: GPT2Size, device: str, dtype: torch.dtype, span: Span) -> None:
+def _alone(
+    report: BenchReport, size: Size, device: str, dtype: torch.dtype, span: Span, *, int8: bool = False
+) -> None:
     tokens = torch.randint(size.vocab, (1, 8), generator=torch.Generator().manual_seed(0)).to(device)
-    model = _ours(size, device, dtype)
-    call: Generate = lambda count: model.generate(tokens, max_new_tokens=count)  # noqa: E731
-    ours = _rates({"regard": (call, span)}, 1, device)["regard"]
-    floor = _floor(model)
-    if ours.forward is not None:
-        share = f"weights read at {100 * floor / ours.forward:.0f}% of {H200_BYTES / 1e12} TB/s"
-        ours = replace(ours, note=f"{ours.note}; {share}")
-    ours = _beside_predicted(ours, model, 1, span)
-    report.add(f"{size}, batch 1", ours, {}, floor)
+    model = ours(size, device, dtype)
+    calls: dict[str, tuple[Generate, Span]] = {
+        "regard": (lambda count: model.generate(tokens, max_new_tokens=count), span)
+    }
+    if int8:
+        calls["regard, int8 weights"] = (
+            lambda count: model.generate(tokens, max_new_tokens=count, impl="int8"),
+            span,
+        )
+    found = _rates(calls, 1, device)
+    mine, floor = found.pop("regard"), _floor(model)
+    if mine.forward is not None:
+        share = f"weights read at {100 * floor / mine.forward:.0f}% of {H200_BYTES / 1e12} TB/s"
+        mine = replace(mine, note=f"{mine.note}; {share}")
+    mine = _beside_predicted(mine, model, 1, span)
+    report.add(f"{size}, batch 1", mine, found, floor)
 
 
-def _prompts(report: BenchReport, size: GPT2Size, device: str, dtype: torch.dtype) -> None:
+def _prefill(report: BenchReport, size: Size, device: str, dtype: torch.dtype, length: int) -> None:
+    """A long prompt read, up to its first new token, beside transformers with SDPA."""
+    tokens = torch.randint(size.vocab, (1, length), generator=torch.Generator().manual_seed(0)).to(device)
+    calls: dict[str, Callable[[], Tensor]] = {
+        "regard": partial(ours(size, device, dtype).generate, tokens, max_new_tokens=1)
+    }
+    found: dict[str, Timed] = {}
+    if (why := absent()) is None:
+        theirs = cast("Callable[..., Tensor]", peer(size, device, dtype).generate)
+        calls["transformers, SDPA"] = partial(_greedy, theirs, tokens, {}, 1)
+    else:
+        found["transformers, SDPA"] = Timed(note=why)
+    best = dict.fromkeys(calls, float("inf"))
+    for turn in range(-1, ROUNDS[device]):
+        for who, call in calls.items():
+            spent = seconds(call, device)
+            best[who] = best[who] if turn < 0 else min(best[who], spent)
+    found |= {
+        who: Timed(forward=1e3 * spent, note=f"{length / spent:,.0f} tokens/s read")
+        for who, spent in best.items()
+    }
+    report.add(f"{size}, a prompt of {length:,}", found.pop("regard"), found)
+
+
+def _prompts(report: BenchReport, size: Size, device: str, dtype: torch.dtype) -> None:
     """Prompts of lengths not met before: what is compiled for them, and how soon the first token comes."""
-    model = _ours(size, device, dtype)
+    model = ours(size, device, dtype)
     lengths = [n for n in (5, 17, 64, 200) if n + 16 <= size.context]
 
     def begin(length: int) -> float:
@@ -263,16 +243,16 @@ def _prompts(report: BenchReport, size: GPT2Size, device: str, dtype: torch.dtyp
     report.add(f"{size}, new prompt lengths", Timed(forward=max(times.values()), note=note))
 
 
-def _training(report: BenchReport, size: GPT2Size, device: str, dtype: torch.dtype) -> None:
+def _training(report: BenchReport, size: Size, device: str, dtype: torch.dtype) -> None:
     """Generating some tokens beside one training step on as many."""
-    found = compare(_ours(size, device, dtype), min(128, size.context // 2))
+    found = compare(ours(size, device, dtype), min(128, size.context // 2))
     note = (
         f"{found.depth_generating:,} layers in sequence, {found.bytes_generating / 1e6:,.0f} MB of weights "
         f"read; training {found.depth_training} and {found.bytes_training / 1e6:,.0f} MB"
     )
-    ours = Timed(forward=1e3 * found.seconds_generating, note=note)
+    mine = Timed(forward=1e3 * found.seconds_generating, note=note)
     step = Timed(
         forward=1e3 * found.seconds_training, note=f"generating takes {found.slower:.1f} times as long"
     )
-    report.add(f"{size}, {found.tokens} tokens generated", ours, {"one training step on them": step})
+    report.add(f"{size}, {found.tokens} tokens generated", mine, {"one training step on them": step})
     report.settings["training"] = found.as_dict()
