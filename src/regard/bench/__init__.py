@@ -10,8 +10,19 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from regard.bench.report import BenchReport
 
-NAMES = ("attention", "data", "endless", "generate", "hub", "linear", "models", "recurrence", "sentiment")
-WITH_DATA = ("hub", "sentiment")  # the others need none
+NAMES = (
+    "attention",
+    "data",
+    "dialogue",
+    "endless",
+    "generate",
+    "hub",
+    "linear",
+    "models",
+    "recurrence",
+    "sentiment",
+)
+WITH_DATA = ("dialogue", "hub", "sentiment")  # the others need none
 IN_PARTS = ("generate", "hub")
 
 
