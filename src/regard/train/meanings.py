@@ -62,6 +62,8 @@ SHARED = {
     "zoom": "the share by which a picture may grow or shrink",
     "vocab": "how many tokens there are; none: the data decides",
     "context": "how many tokens are read at once",
+    "least": "tokens of a BERT that occur less often in the training texts are left out; none: all stay",
+    "padding": "auto, or batch: texts of like lengths together, padded to the longest",
     "types": "how many token types there are; 0: none",
     "depth": "how many blocks follow each other",
     "width": "numbers that stand for one token",

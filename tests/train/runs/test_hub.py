@@ -205,7 +205,7 @@ def test_without_transformers_one_line_says_what_to_install(folders, monkeypatch
         ),
         (lambda run: run.look([" "]), "text must hold something to read"),
         (lambda run: run.predict([TEXT]), "names no classes"),
-        (lambda run: run.generate("the"), "writes by model.generate"),
+        (lambda run: run.generate("the"), "open to be looked at; open_run"),
         (lambda run: run.evaluate(), "on what it should be scored is not known"),
         (lambda run: run.report(), "on what it should be scored is not known"),
         (lambda run: export_huggingface(run, run.folder), "is a folder of transformers already"),
