@@ -19,6 +19,7 @@ from regard.models import GPT, GPTConfig
 from regard.models.own import Factory, Own, is_own
 from regard.models.own_texts import OwnLanguageModel
 from regard.parallel import Shard
+from regard.train.commands import is_plain
 from regard.train.distributed import ALONE, Team
 from regard.train.fingerprint import fingerprint
 from regard.train.sequences import PartReader, Sequences
@@ -279,6 +280,11 @@ class LanguageTask(BaseTask):
             generator=draws,
         )
         return self.tokenizer.decode(found[0, len(start) :].tolist()).strip()
+
+    def trial(self) -> tuple[str, ...]:
+        """What follows the prompt that samples begin with."""
+        prompt = " ".join(self.spec.prompt.split())
+        return ("generate", "--prompt", prompt) if prompt and is_plain(prompt) else ()
 
     def describe(self) -> Json:
         """What generating takes later."""
