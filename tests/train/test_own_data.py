@@ -190,7 +190,7 @@ def test_known_names_and_functions(own_place, monkeypatch):
 
 def test_recipes_say_what_they_need(tmp_path):
     path = table(tmp_path / "r.csv")
-    with pytest.raises(ValueError, match="which column holds the texts"):
+    with pytest.raises(ValueError, match="which column holds the paths of the images"):
         quick("digits-vit", path)
     with pytest.raises(ValueError, match="holds images, where text is wanted"):
         quick("play-gpt", photos(tmp_path / "photos"))

@@ -9,6 +9,7 @@ import typer
 
 from regard.cli.options import AsJson, print_json
 from regard.cli.own_data import LabelColumn, Size, TextColumn, source_of
+from regard.data.own.problems import visible
 
 if TYPE_CHECKING:
     from regard.data.own.survey import Survey
@@ -85,5 +86,5 @@ def listed(counts: dict[str, int]) -> str:
     >>> listed({"cat": 1200, "dog": 7})
     'cat 1,200, dog 7'
     """
-    shown = [f"{name} {count:,}" for name, count in list(counts.items())[:SHOWN]]
+    shown = [f"{visible(name)} {count:,}" for name, count in list(counts.items())[:SHOWN]]
     return ", ".join([*shown, *(["…"] if len(counts) > SHOWN else [])])
