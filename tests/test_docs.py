@@ -7,11 +7,9 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
-from shlex import split
 
 import pytest
 
-from regard.cli.main import main
 from regard.cost import price
 from regard.lessons import NAMES, get
 from regard.lessons.render.notebook import notebook
@@ -23,13 +21,6 @@ from regard.values import fields_of
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted(path.relative_to(DOCS) for path in DOCS.rglob("*.md"))
-QUICK = {
-    "draw",
-    "count",
-    "check",
-    "cost",
-    "lesson",
-}  # the verbs that answer in seconds; the others have tests
 
 
 def generated():
@@ -48,21 +39,11 @@ def blocks(page: Path, kind: str) -> list[str]:
 
 
 WITH_CODE = [page for page in PAGES if blocks(page, "python")]
-COMMANDS = sorted(
-    {
-        line.removeprefix("$ ")
-        for page in PAGES
-        for block in blocks(page, "console")
-        for line in block.splitlines()
-        if line.startswith("$ ")
-    }
-)
 
 
 def test_there_are_pages_and_blocks():
     assert len(PAGES) > 30
     assert len(WITH_CODE) > 8
-    assert COMMANDS
 
 
 @pytest.mark.parametrize("page", WITH_CODE, ids=str)
@@ -74,16 +55,6 @@ def test_blocks_run_in_order_and_print_what_they_say(page, tmp_path, monkeypatch
         printed = capsys.readouterr().out
         for said in re.findall(r"print\(.*#.*: (\d+)", block):
             assert said in printed
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_commands_are_verbs_and_the_quick_ones_run(command, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    tool, verb, *rest = split(command)
-    assert tool == "regard"
-    assert main([verb, "--help"]) == 0
-    if verb in QUICK:
-        assert main([verb, *rest]) == 0, capsys.readouterr().err
 
 
 @pytest.mark.parametrize("page", PAGES, ids=str)

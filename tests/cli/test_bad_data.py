@@ -182,8 +182,8 @@ def cases() -> dict[str, Case]:
         written = pic(lambda at, make=make: make(at / "cat" / "bad.png"))
         out[f"{name} (image)"] = ("images", written, "photos", said)
     for name, (make, said) in FOLDERS.items():
-        said += "|is no image that can be read" * (name == "all corrupt")  # a recipe says the size itself
-        out[f"{name} (folder)"] = ("images", lambda at, make=make: make(at / "photos"), "photos", said)
+        also = "|is no image that can be read" * (name == "all corrupt")  # a recipe says the size itself
+        out[f"{name} (folder)"] = ("images", lambda at, make=make: make(at / "photos"), "photos", said + also)
     for name, (line, said) in BAD_ROWS.items():
         out[f"{name} (row)"] = ("table", lambda at, line=line: table(at / "r.csv", line), "r.csv", said)
     for name, (data, said) in BAD_TABLES.items():
