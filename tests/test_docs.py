@@ -17,6 +17,9 @@ from regard.models.files import PARTS
 from regard.pattern import parse
 from regard.recipes import get as get_recipe
 from regard.values import fields_of
+from tests.studio.conftest import browser
+
+__all__ = ["browser"]  # a fixture
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -199,6 +202,29 @@ def test_the_site_builds_and_fetches_nothing(site):
         assert re.findall(r"url\(\s*['\"]?(?:https?:)?//", sheet.read_text(encoding="utf-8")) == [], (
             sheet.name
         )
+
+
+def test_search_works_on_pages_opened_from_a_folder(site, browser):
+    page = browser.new_page()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto((site / "howto" / "offline.html").as_uri())
+    page.keyboard.press("/")
+    page.keyboard.type("own images", delay=30)
+    page.wait_for_selector(".md-search-result__item", timeout=60_000)
+    found = page.query_selector(".md-search-result__link")
+    assert found is not None
+    assert found.get_attribute("href").partition("?")[0].endswith("/howto/own-images.html")
+    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
+    page.close()
+
+
+@pytest.mark.parametrize("name", ["results", "recipes", "comparison", "benchmarks", "howto/own-images"])
+def test_pages_fit_a_narrow_screen(site, browser, name):
+    page = browser.new_page(viewport={"width": 390, "height": 800})
+    page.goto((site / f"{name}.html").as_uri())
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.close()
 
 
 def test_every_picture_of_the_site_is_there_and_has_words(site):

@@ -62,6 +62,7 @@ def trained(rest: list[str]) -> list[str]:
     """The words behind `train`, for a run of a few steps."""
     goes_on = "--resume" in rest
     text = re.sub(r" --minutes [\d.]+| --set (steps|minutes)=\S+", "", " ".join(map(quoted, rest)))
+    text = re.sub(r"(?<=parallel\.context=)\d+", "2", text)
     rest = split(re.sub(r"(?<=:)\d+\b", "4", text) if "--from" in rest else text)
     steps = ["--set", "steps=6"] if goes_on or "--from" in rest else SHORT[:2]
     steps += [] if (goes_on and "auto" not in rest) or "--from" in rest else SHORT[2:]
