@@ -10,7 +10,7 @@ from types import FrameType
 
 import torch
 
-from regard.train.commands import command
+from regard.paper.commands import command
 
 EXPLODED = 10.0  # times the largest of the first losses
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from regard.paper.commands import command
 from regard.paper.quantities import duration, rate
-from regard.train.commands import command
 from regard.train.data_notes import told_parts
 from regard.train.devices import device_name
 

@@ -18,8 +18,8 @@ from regard.errors import check_choice, check_int, check_kind, check_shares
 from regard.models import GPT, GPTConfig
 from regard.models.own import Factory, Own, is_own
 from regard.models.own_texts import OwnLanguageModel
+from regard.paper.commands import is_plain
 from regard.parallel import Shard
-from regard.train.commands import is_plain
 from regard.train.distributed import ALONE, Team
 from regard.train.fingerprint import fingerprint
 from regard.train.sequences import PartReader, Sequences

@@ -14,7 +14,7 @@ from regard.data import Reviews, Texts, load
 from regard.data.tokenizers import Tokenizer
 from regard.errors import check_choice, check_int, check_kind, check_shares
 from regard.models.own import Factory, is_own
-from regard.train.commands import is_plain
+from regard.paper.commands import is_plain
 from regard.train.distributed import ALONE, Team
 from regard.train.fingerprint import fingerprint
 from regard.train.task import OWN_MODEL, BaseTask, Batch, Losses, TaskSetting, parted
