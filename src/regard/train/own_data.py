@@ -31,6 +31,7 @@ WANTED = {ClassifyImages: "images", CompleteImages: "images", Language: "corpus"
 KINDS = {"images": Images, "corpus": Corpus, "reviews": Reviews}
 SMALL = 96  # pixels on a side up to which pictures are taken as they are; larger ones as the recipe has them
 VALIDATIONS = 10  # of a run at least: what suits a recipe's own data may be rarer than a short run is long
+WORTH_COMPILING = 10.0  # minutes of a run below which compiling for a CPU takes longer than it saves
 PROMPT = 24  # characters that a sample begins with
 USUAL = 28  # pixels on a side for a model that takes any size
 
@@ -71,7 +72,11 @@ def on_data(
     checks = named.checks
     if isinstance(data, Source) and not {"validations", "checks.validations"} & set_by_hand:
         checks = replace(checks, validations=VALIDATIONS)
-    return replace(named, task=task, before=_before(named.before, data), checks=checks)
+    how = named.execution
+    short = named.minutes is not None and named.minutes < WORTH_COMPILING
+    if isinstance(data, Source) and short and not {"compile", "execution.compile"} & set_by_hand:
+        how = replace(how, compile="auto" if how.compile == "compile" else how.compile)
+    return replace(named, task=task, before=_before(named.before, data), checks=checks, execution=how)
 
 
 def run_name(recipe: Recipe, path: str) -> str:

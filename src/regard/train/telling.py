@@ -12,7 +12,7 @@ from regard.train.devices import device_name
 if TYPE_CHECKING:  # the loop calls these functions, which read what it holds
     from regard.train.loop import Result, Training
 
-COMPILING = "compiling the step, a minute or so before training begins; --set compile=none does without"
+COMPILING = "compiling the step, a minute or more before training begins; --set compile=none does without"
 
 
 def opening(run: Training) -> str:
