@@ -3,18 +3,22 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: tour test test-install lint docs clean
+.PHONY: tour test test-install test-docs lint docs clean
 
 tour: $(STAMP)
 	$(BIN)/regard tour
 
 test: $(STAMP) lint
-	$(BIN)/pytest -n 2 -m "not alone and not install"
+	$(BIN)/pytest -n 2 -m "not alone and not install and not long"
 	$(BIN)/pytest -m alone
 
 # What a user gets who installs the wheel without extras; it installs torch anew, so it is not part of `test`.
 test-install: $(STAMP)
 	$(BIN)/pytest -m install
+
+# The commands of the docs that take minutes: several processes, benchmarks, a studio. `test` runs all others.
+test-docs: $(STAMP)
+	$(BIN)/pytest -n 0 -m long
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -7,11 +7,9 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
-from shlex import split
 
 import pytest
 
-from regard.cli.main import main
 from regard.cost import price
 from regard.lessons import NAMES, get
 from regard.lessons.render.notebook import notebook
@@ -19,17 +17,13 @@ from regard.models.files import PARTS
 from regard.pattern import parse
 from regard.recipes import get as get_recipe
 from regard.values import fields_of
+from tests.studio.conftest import browser
+
+__all__ = ["browser"]  # a fixture
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted(path.relative_to(DOCS) for path in DOCS.rglob("*.md"))
-QUICK = {
-    "draw",
-    "count",
-    "check",
-    "cost",
-    "lesson",
-}  # the verbs that answer in seconds; the others have tests
 
 
 def generated():
@@ -48,21 +42,11 @@ def blocks(page: Path, kind: str) -> list[str]:
 
 
 WITH_CODE = [page for page in PAGES if blocks(page, "python")]
-COMMANDS = sorted(
-    {
-        line.removeprefix("$ ")
-        for page in PAGES
-        for block in blocks(page, "console")
-        for line in block.splitlines()
-        if line.startswith("$ ")
-    }
-)
 
 
 def test_there_are_pages_and_blocks():
     assert len(PAGES) > 30
     assert len(WITH_CODE) > 8
-    assert COMMANDS
 
 
 @pytest.mark.parametrize("page", WITH_CODE, ids=str)
@@ -74,16 +58,6 @@ def test_blocks_run_in_order_and_print_what_they_say(page, tmp_path, monkeypatch
         printed = capsys.readouterr().out
         for said in re.findall(r"print\(.*#.*: (\d+)", block):
             assert said in printed
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_commands_are_verbs_and_the_quick_ones_run(command, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    tool, verb, *rest = split(command)
-    assert tool == "regard"
-    assert main([verb, "--help"]) == 0
-    if verb in QUICK:
-        assert main([verb, *rest]) == 0, capsys.readouterr().err
 
 
 @pytest.mark.parametrize("page", PAGES, ids=str)
@@ -228,6 +202,29 @@ def test_the_site_builds_and_fetches_nothing(site):
         assert re.findall(r"url\(\s*['\"]?(?:https?:)?//", sheet.read_text(encoding="utf-8")) == [], (
             sheet.name
         )
+
+
+def test_search_works_on_pages_opened_from_a_folder(site, browser):
+    page = browser.new_page()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto((site / "howto" / "offline.html").as_uri())
+    page.keyboard.press("/")
+    page.keyboard.type("own images", delay=30)
+    page.wait_for_selector(".md-search-result__item", timeout=60_000)
+    found = page.query_selector(".md-search-result__link")
+    assert found is not None
+    assert found.get_attribute("href").partition("?")[0].endswith("/howto/own-images.html")
+    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
+    page.close()
+
+
+@pytest.mark.parametrize("name", ["results", "recipes", "comparison", "benchmarks", "howto/own-images"])
+def test_pages_fit_a_narrow_screen(site, browser, name):
+    page = browser.new_page(viewport={"width": 390, "height": 800})
+    page.goto((site / f"{name}.html").as_uri())
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.close()
 
 
 def test_every_picture_of_the_site_is_there_and_has_words(site):

@@ -2,16 +2,27 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import sysconfig
 import venv
 import zipfile
 from pathlib import Path
+from shlex import split
 
 import pytest
 
+from tests.data.own.making import photos, table
+
 ROOT = Path(__file__).parents[1]
+# One command each, and the verb that it says comes next.
+JOBS = [
+    ["look", "vit-cifar10-cpu", "--data", "photos"],
+    ["generate", "shakespeare-char-cpu", "--data", "book.txt"],
+    ["predict", "sentiment-imdb-cpu", "--data", "reviews.csv", "--text", "review", "--label", "stars"],
+]
+QUICK = ["--minutes", "0.03", "--set", "compile=none"]
 
 
 def ask(*command: object, cwd: Path) -> subprocess.CompletedProcess[str]:
@@ -42,7 +53,8 @@ def test_it_holds_the_package_and_nothing_else(wheel):
     assert {name.partition("/")[0].partition("-")[0] for name in names} == {"regard"}
 
 
-def test_it_installs_and_runs(wheel, tmp_path):
+def installed(wheel: Path, tmp_path: Path) -> tuple[Path, Path]:
+    """The Python of a clean environment with the wheel in it, and where that lies; nothing is fetched."""
     venv.create(tmp_path / "clean", with_pip=False)
     python = tmp_path / "clean" / ("Scripts" if os.name == "nt" else "bin") / "python"
     site = Path(
@@ -52,6 +64,11 @@ def test_it_installs_and_runs(wheel, tmp_path):
     (site / "dependencies.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
     pip = [sys.executable, "-m", "pip", "--python", python, "install", "--no-deps", "--no-index", "--quiet"]
     call(*pip, wheel, cwd=tmp_path)
+    return python, site
+
+
+def test_it_installs_and_runs(wheel, tmp_path):
+    python, site = installed(wheel, tmp_path)
     where = call(python, "-c", "import regard.pattern; print(regard.pattern.__file__)", cwd=tmp_path)
     assert Path(where).is_relative_to(site)
     found = json.loads(
@@ -64,3 +81,22 @@ def test_it_installs_and_runs(wheel, tmp_path):
         ]
         == 10
     )
+
+
+def test_three_jobs_from_nothing_by_the_installed_command(wheel, tmp_path, monkeypatch):
+    python, _ = installed(wheel, tmp_path)
+    here = tmp_path / "empty"
+    here.mkdir()
+    photos(here / "photos", count=20)
+    (here / "book.txt").write_text("It was the best of times, it was the worst of times.\n" * 100)
+    table(here / "reviews.csv", header="review,stars", count=60)
+    monkeypatch.setenv("REGARD_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    monkeypatch.chdir(here)
+    for verb, recipe, *words in JOBS:
+        said = call(python.with_name("regard"), "train", recipe, *words, *QUICK, cwd=here)
+        (next_one,) = re.findall(rf"^next: (regard {verb} .+)$", said, re.MULTILINE)
+        shown = call(python.with_name("regard"), *split(next_one)[1:], cwd=here)
+        assert len(shown) > 20
+    assert (here / "look" / "look.png").read_bytes().startswith(b"\x89PNG")
+    assert {path.name for path in here.iterdir()} == {"photos", "book.txt", "reviews.csv", "runs", "look"}

@@ -5,10 +5,18 @@ from __future__ import annotations
 import importlib
 import inspect
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import regard.recipes
+from pages.results import Found, device, percent, safe, times
 
+NAMED = {"accuracy": "accuracy, %", "perplexity": "perplexity", "loss": "loss"}
+SHOWN: dict[str, Callable[[float], str]] = {
+    "accuracy": percent,
+    "perplexity": lambda value: f"{value:.1f}",
+    "loss": lambda value: f"{value:.4f}",
+}
 ROOT = Path(__file__).parents[2]
 RUNS = ROOT / "benchmarks" / "results" / "runs"
 
@@ -34,7 +42,26 @@ def measured(name: str) -> str:
     if not path.exists():
         return ""
     found = json.loads(path.read_text(encoding="utf-8"))
-    rows = "\n".join(
-        f"| {key} | {value} |" for key, value in found.items() if isinstance(value, str | int | float)
-    )
-    return f"\n\nMeasured:\n\n| | |\n|---|---|\n{rows}"
+    rows = [
+        ("command", f"`{found['command']}`"),
+        ("parameters", f"{found['parameters']:,}"),
+        *scores(found),
+        ("training (+ set-up), s", times(found)),
+        ("on", device(found)),
+        *([("note", found["note"])] if "note" in found else []),
+    ]
+    listed = "\n".join(f"| {key} | {safe(value)} |" for key, value in rows)
+    return f"\n\n| measured | |\n|---|---|\n{listed}"
+
+
+def scores(found: Found) -> list[tuple[str, str]]:
+    """What its runs reached, of the test part where there is one."""
+    runs = found["runs"]
+    out = []
+    for part in ("test", "validation"):
+        kept = [run[part] for run in runs if isinstance(run.get(part), dict)]
+        for name, show in SHOWN.items():
+            values = [show(one[name]) for one in kept if name in one]
+            if values:
+                out.append((f"{part}: {NAMED[name]}", ", ".join(values)))
+    return out

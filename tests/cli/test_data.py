@@ -1,4 +1,6 @@
 import json
+import re
+from shlex import split
 
 import pytest
 from PIL import Image
@@ -46,6 +48,18 @@ def test_tables_and_texts(tmp_path, capsys):
     assert "documents" in capsys.readouterr().out
     assert main(["data", "book.txt", "--out", "x.png"]) == 2
     assert "--out is for images" in capsys.readouterr().err
+
+
+def test_what_comes_next_works_as_it_stands(tmp_path, capsys):
+    photos(tmp_path / "my photos")
+    table(tmp_path / "r.csv", header="review,stars", count=40)
+    (tmp_path / "book.txt").write_text("one two\nthree\n" * 300)
+    for words in (["my photos"], ["book.txt"], ["r.csv", "--text", "review", "--label", "stars"]):
+        assert main(["data", *words]) == 0
+        (line,) = re.findall(r"^next: regard (.+)$", capsys.readouterr().out, re.MULTILINE)
+        assert line.endswith("--minutes 3")
+        assert main([*split(line)[:-2], "--set", "steps=1", "--set", "compile=none", "--device", "cpu"]) == 0
+        capsys.readouterr()
 
 
 @pytest.mark.parametrize("path", ["nowhere", "nowhere.csv"])

@@ -93,7 +93,7 @@ def test_words_are_shown_as_people_write_them(capsys):
     call(*words, "--stream")
     assert capsys.readouterr().out == text
     call("generate", "zoo:dialogue", "--prompt", "ROMEO: qwertz asdf yxcv", "--tokens", "2")
-    assert "3 of 5 tokens of the prompt are unknown: most of it" in capsys.readouterr().err
+    assert "unknown ('qwertz', 'asdf', 'yxcv'): most of it" in capsys.readouterr().err
 
 
 def test_bytes_arrive_as_whole_characters(tmp_path, capsys):

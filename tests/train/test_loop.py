@@ -232,3 +232,33 @@ def test_what_was_there_before_stays(tmp_path):
     with pytest.raises(ValueError, match="imdb is there only in part"):
         train(replace(recipe, task=replace(recipe.task, data="imdb")), tmp_path, data_dir=tmp_path / "data")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "notes.txt"]
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script_method:DeprecationWarning")  # torch's own
+def test_a_machine_that_cannot_compile_trains_as_written(tmp_path, monkeypatch, capsys):
+    from torch._inductor import config
+
+    monkeypatch.setattr(config.cpp, "cxx", (None, "no-such-compiler"))
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "cache"))
+    torch._dynamo.reset()
+    how = {"steps": 3, "compile": "compile"}
+    found = train(small.images(**how), tmp_path / "compiled", device="cpu")
+    out = capsys.readouterr().out
+    assert "compiling the step" in out
+    assert "the step is not compiled, so it takes longer, but runs: InvalidCxxCompiler" in out
+    want = train(small.images(**how | {"compile": "none"}), tmp_path / "written", device="cpu")
+    assert found.scores == want.scores
+
+
+def test_validations_come_evenly_over_a_run(tmp_path):
+    train(small.images(steps=40, validate_every=None, validations=4, read_every=5), tmp_path, device="cpu")
+    assert [row["step"] for row in rows(tmp_path, "validation")] == [10, 20, 30, 40]
+
+
+def test_a_run_limited_by_time_validates_once_at_its_end(tmp_path):
+    recipe = small.images(steps=None, minutes=0.02, validate_every=None, validations=4)
+    result = train(recipe, tmp_path, device="cpu")
+    steps = [row["step"] for row in rows(tmp_path, "validation")]
+    assert 1 <= len(steps) <= 5  # one read may pass several of the marks
+    assert steps.count(result.steps) == 1
+    assert sum(step > 0.9 * result.steps for step in steps) == 1

@@ -190,7 +190,7 @@ def test_known_names_and_functions(own_place, monkeypatch):
 
 def test_recipes_say_what_they_need(tmp_path):
     path = table(tmp_path / "r.csv")
-    with pytest.raises(ValueError, match="which column holds the texts"):
+    with pytest.raises(ValueError, match="which column holds the paths of the images"):
         quick("digits-vit", path)
     with pytest.raises(ValueError, match="holds images, where text is wanted"):
         quick("play-gpt", photos(tmp_path / "photos"))
@@ -223,3 +223,15 @@ def test_the_survey_holds_out_what_a_run_does_and_few_are_noted(tmp_path):
     assert "note: " in told_parts(task.describe())
     by_hand = on_data(recipes.get("vit-cifar10-cpu"), Source(str(tmp_path / "photos")), ["validation=0.05"])
     assert by_hand.task.validation == 0.05
+
+
+def test_a_short_run_is_not_compiled_and_a_long_one_is(tmp_path):
+    source = Source(str(photos(tmp_path / "photos")))
+
+    def how(*settings):
+        recipe = override(recipes.get("vit-cifar10-cpu"), list(settings))
+        return on_data(recipe, source, list(settings)).execution.compile
+
+    assert how("minutes=3") == "auto"
+    assert how("minutes=30") == how("minutes=3", "compile=compile") == "compile"
+    assert how("minutes=3", "compile=none") == "none"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from regard.cli.options import AsJson, DataDir, Device, RunName, Trust, print_json
+from regard.errors import need
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -76,6 +78,11 @@ def write(found: Look, run: str, out: Path) -> list[Path]:
     files = [out / "look.html"]
     page = probe.page(f"Inside {Path(run).name}", sections(found), under=" · ".join(found.notices))
     files[0].write_text(page, encoding="utf-8")
+    try:
+        need("matplotlib", "plot")
+    except ImportError as error:  # the page does without
+        print(f"note: no PNG files: {error}", file=sys.stderr)
+        return files
     for name, figure in figures(found).items():
         files.append(out / f"{name}.png")
         probe.save_figure(figure, files[-1])
@@ -135,4 +142,5 @@ def show(found: Look, console: Console, files: list[Path]) -> None:
     if found.completion is not None:
         console.print(f"{100 * found.completion.same:.1f} % of the made-up pixels hit the true level")
     pictures = ", ".join(str(file) for file in files[1:])
-    console.print(Text(f"Open {files[0]}; figures: {pictures}"), soft_wrap=True)
+    figures = f"; figures: {pictures}" if pictures else ""
+    console.print(Text(f"Open {files[0]}{figures}"), soft_wrap=True)

@@ -68,6 +68,10 @@ class Tokenizer(ABC):
         """The text of ids for people to read; more ids add to it, but for a character that is not whole."""
         return self.decode(ids)
 
+    def strange(self, text: str) -> list[str]:
+        """What of a text is unknown, each once and in its order, as far as the tokenizer can tell."""
+        return []
+
     def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
         """The ids of many texts."""
         return [self.encode(text) for text in _several(texts)]
@@ -127,6 +131,10 @@ class WordTokenizer(Tokenizer):
         """NLTK's rules, which a tokenizer that only decodes does not need."""
         return WordRules("")
 
+    def strange(self, text: str) -> list[str]:
+        """The words that were never seen."""
+        return list(dict.fromkeys(word for word in self.rules.tokenize(text) if word not in self.ids))
+
     def encode(self, text: str) -> list[int]:
         """The ids of a text's words, without <START>; a word never seen becomes <UNK>."""
         return [self.ids.get(word, UNK) for word in self.rules.tokenize(text)]
@@ -185,6 +193,10 @@ class CharTokenizer(Tokenizer):
     def vocab(self) -> int:
         """The special tokens, the bytes and what was merged of them."""
         return len(self.characters)
+
+    def strange(self, text: str) -> list[str]:
+        """The characters that were never seen."""
+        return list(dict.fromkeys(char for char in text if char not in self.ids))
 
     def encode(self, text: str) -> list[int]:
         """The ids of a text's characters; one never seen becomes <UNK>."""

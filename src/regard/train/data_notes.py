@@ -8,7 +8,7 @@ from regard.train.task import Task
 from regard.values import Json
 
 DATA = "data.json"
-FEW = 20  # held-out examples below which a score is coarse
+FEW = 100  # held-out examples below which a score is coarse
 
 
 def note_data(folder: Path, task: Task) -> None:
@@ -23,16 +23,23 @@ def note_data(folder: Path, task: Task) -> None:
 def told_parts(told: Json) -> str:
     """The parts of data of one's own in words, or nothing.
 
-    >>> told_parts({"data": "photos", "parts": {"train": 1200, "validation": 80}})
-    'photos: train 1,200, validation 80'
+    >>> told_parts({"data": "photos", "parts": {"train": 1200, "validation": 180}})
+    'photos: train 1,200, validation 180'
     """
     if "parts" not in told:
         return ""
     line = f"{told['data']}: " + ", ".join(f"{name} {count:,}" for name, count in told["parts"].items())
+    if "classes" in told:
+        line += f"; {len(told['classes']):,} classes"
+    if "image" in told:
+        channels, rows, cols = told["image"]
+        line += f", pictures as {rows}×{cols}, {'grey' if channels == 1 else 'in colour'}"
     held = told["parts"].get("validation", FEW)
     if held >= FEW:
         return line
-    return f"{line}\nnote: {held:,} held out for validation: scores are coarse, and the best step may be luck"
+    worth = f", each worth {100 / held:.0f} % of accuracy" if held and "classes" in told else ""
+    note = f"note: {held:,} held out for validation{worth}"
+    return f"{line}\n{note}: scores are coarse, and the best step may be luck"
 
 
 def what_changed(folder: Path, task: Task) -> str:

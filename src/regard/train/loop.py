@@ -89,7 +89,7 @@ class Training:
         self.done, self.validated, self.saved = 0, -1, (-1, -1)
         self.rows: list[tuple[Tensor, float]] = []
         self.best: Json | None = None
-        self.memorised, self.leaving, self.speed = False, False, 0.0
+        self.memorised, self.leaving, self.looks, self.speed = False, False, False, 0.0
         self.metrics: Metrics | None = None
         self.step: Step | None = None
         config = getattr(model, "config", None)
@@ -105,7 +105,10 @@ class Training:
         self.bar.say(telling.opening(self))
         try:
             self.team.led(self._open_record)
-            self.step.warm_up(self._batch(self.done))
+            if self.step.mode != "none":
+                self.bar.say(telling.COMPILING)
+            if (said := self.step.warm_up(self._batch(self.done))) is not None:
+                self.bar.warn(said)
             self.clock.turn("training")
             with self.interrupt.listening():
                 while not self.over():
@@ -141,7 +144,7 @@ class Training:
     def _validates(self) -> bool:
         checks = self.recipe.checks
         every = checks.validate_every or (MEMORISING if checks.overfit else None)
-        return every is not None and self.done % every == 0
+        return self.looks or (every is not None and self.done % every == 0)
 
     def _one(self) -> None:
         """One step, its learning rate and its chance from the step's number."""
@@ -153,7 +156,8 @@ class Training:
         self.step(self._batch(step), multiplier=multiplier, kept=kept, seed=seed)
         self.rows.append((self.step.row.clone(), multiplier))
         self.done += 1
-        if due(self.done, recipe.checks.read_every):
+        # What seems to be over by the last reading may not be: only the clock knows.
+        if due(self.done, recipe.checks.read_every) or self.over():
             self.read()
 
     def _batch(self, step: int) -> Batch:
@@ -182,7 +186,9 @@ class Training:
         since = used - self.pace.used
         if since > 0 and self.done > self.pace.step:
             self.speed = (self.done - self.pace.step) * self.recipe.batch / since
+        begun, many = self.pace.share(self.pace.step), self.recipe.checks.validations
         self.pace.mark(self.done, used)
+        self.looks |= many is not None and int(many * begun) < int(many * self.pace.share(self.done))
         self.rows = []
         self.bar.show(min(1.0, self.pace.share(self.done)), telling.parts(self, values[-1][0]))
 
@@ -197,6 +203,7 @@ class Training:
     def _validate(self) -> None:
         """Score the model (its averages, where there are some), show what it does, keep it if it is best."""
         self.read()
+        self.looks = False
         assert self.step is not None
         self.clock.turn("validation")
         swapped = nullcontext() if self.averages is None else self.averages.swapped()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,9 @@ from regard.train.tasks.text_classes import ClassifyTexts
 WANTED = {ClassifyImages: "images", CompleteImages: "images", Language: "corpus", ClassifyTexts: "reviews"}
 KINDS = {"images": Images, "corpus": Corpus, "reviews": Reviews}
 SMALL = 96  # pixels on a side up to which pictures are taken as they are; larger ones as the recipe has them
+VALIDATIONS = 10  # of a run at least: what suits a recipe's own data may be rarer than a short run is long
+WORTH_COMPILING = 10.0  # minutes of a run below which compiling for a CPU takes longer than it saves
+PROMPT = 24  # characters that a sample begins with
 USUAL = 28  # pixels on a side for a model that takes any size
 
 
@@ -66,7 +69,14 @@ def on_data(
     if isinstance(data, Source) and "validation" not in set_by_hand:
         task = replace(task, validation=VALIDATION)
     task = replace(task, data=data, **_followed(task, found, set_by_hand))
-    return replace(named, task=task, before=_before(named.before, data))
+    checks = named.checks
+    if isinstance(data, Source) and not {"validations", "checks.validations"} & set_by_hand:
+        checks = replace(checks, validations=VALIDATIONS)
+    how = named.execution
+    short = named.minutes is not None and named.minutes < WORTH_COMPILING
+    if isinstance(data, Source) and short and not {"compile", "execution.compile"} & set_by_hand:
+        how = replace(how, compile="auto" if how.compile == "compile" else how.compile)
+    return replace(named, task=task, before=_before(named.before, data), checks=checks, execution=how)
 
 
 def run_name(recipe: Recipe, path: str) -> str:
@@ -130,7 +140,7 @@ def _in_patches(size: tuple[int, int], model: object) -> tuple[int, int]:
     return tuple(max(p, round(side / p) * p) for side, p in zip(size, patch, strict=True))  # type: ignore[return-value]
 
 
-def _followed(task: Any, found: Images | Corpus | Reviews, by_hand: set[str]) -> dict[str, object]:
+def _followed(task: Any, found: Images | Corpus | Reviews, by_hand: set[str]) -> Mapping[str, object]:
     """What of a task follows from data, but for what was set by hand."""
     if isinstance(task, ClassifyImages):
         assert isinstance(found, Images)
@@ -149,19 +159,30 @@ def _followed(task: Any, found: Images | Corpus | Reviews, by_hand: set[str]) ->
         return fits
     if isinstance(task, Language) and isinstance(found, StoredCorpus):
         own = not isinstance(task.model, GPTConfig | CourseGPT)
+        context = context_of(task.model, task.context)
+        says: dict[str, str] = {}
+        if "prompt" not in by_hand:
+            says["prompt"] = first_words(found, min(PROMPT, max(1, context // 2)))
         if ("context" if own else "model.context") in by_hand:
-            return {}
+            return says
         # Some windows must fit into the smaller part; a character has a byte at least.
         smaller = min(
             sum(b - a for a, b in found.spans(task.validation, held=held)) for held in (True, False)
         )
-        context = context_of(task.model, task.context)
         while context > 8 and 4 * context > smaller:
             context //= 2
+        says = {name: value[: max(1, context // 2)] for name, value in says.items()}
         if isinstance(task.model, GPTConfig | CourseGPT):
-            return {"model": replace(task.model, context=context)}
-        return {"context": context}
+            return says | {"model": replace(task.model, context=context)}
+        return says | {"context": context}
     return {}
+
+
+def first_words(corpus: StoredCorpus, most: int) -> str:
+    """What samples of a model of this text begin with: the words that it begins with itself."""
+    text = next(corpus.stretches(0.0, held=False), "").lstrip()
+    line = text[: 10 * most].splitlines()[0].rstrip() if text else ""
+    return line if len(line) <= most else line[:most].rpartition(" ")[0].rstrip() or line[:most]
 
 
 def _free(values: dict[str, Any], part: str, by_hand: set[str]) -> dict[str, Any]:

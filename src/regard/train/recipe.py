@@ -64,10 +64,12 @@ class Checks:
     """What is looked at and kept on the way: steps between validations, checkpoints and readings of losses.
 
     `keep` is how many checkpoints stay, `ema` the decay of the averaged weights that are validated and kept.
-    With `overfit`, training is tried on so many examples alone, until they are known by heart.
+    With `overfit`, training is tried on so many examples alone, until they are known by heart. `validations`
+    of them come at least, evenly over the run, however short it is.
     """
 
     validate_every: int | None = None
+    validations: int | None = None
     save_every: int = 500
     read_every: int = 20
     keep: int = 2
@@ -77,7 +79,7 @@ class Checks:
     def __post_init__(self) -> None:
         for name in ("save_every", "read_every", "keep"):
             check_int(name, getattr(self, name), 1)
-        for name in ("validate_every", "overfit"):
+        for name in ("validate_every", "validations", "overfit"):
             if getattr(self, name) is not None:
                 check_int(name, getattr(self, name), 1)
         if self.ema is not None:

@@ -40,8 +40,8 @@ def to_data(recipe: Recipe) -> object:
 def from_data(data: object, own: Kinds | None = None) -> Recipe:
     """The inverse of `to_data`, or a ValueError that says what it is instead; `own` holds code from outside.
 
-    >>> from_data({"part": "Recipe", "name": "x", "task": None, "batch": 8, "steps": 1, "keep": 5}).checks
-    Checks(validate_every=None, save_every=500, read_every=20, keep=5, ema=None, overfit=None)
+    >>> from_data({"part": "Recipe", "name": "x", "task": None, "batch": 8, "steps": 1}).checks.keep
+    2
     """
     found = value_from_data(_in_parts(_open(with_mixers(data))), KINDS | dict(own or {}))
     if not isinstance(found, Recipe):

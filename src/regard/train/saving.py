@@ -70,6 +70,7 @@ def _state(run: Training) -> Json:
         "pace": {"step": run.pace.step, "used": run.pace.used},
         "best": run.best,
         "validated": run.validated,
+        "looks": run.looks,
         "start": run.watch.start,
         "world": run.team.world,
         "rows": 0 if run.metrics is None else run.metrics.count,
@@ -126,7 +127,7 @@ def _take_up(run: Training, found: Checkpoint) -> None:
     if "averages" in fresh and run.averages is not None:
         run.averages.begin_again()
     run.done, run.validated = found.step, state.get("validated", _validated(found.step, old))
-    run.saved = (run.done, run.validated)
+    run.saved, run.looks = (run.done, run.validated), state.get("looks", False)
     run.pace.mark(**state["pace"])
     run.best, run.watch.start = state["best"], state["start"]
     run.clock.seconds.update(state["seconds"])

@@ -63,7 +63,7 @@ class Step:
         self.multiplier = torch.ones((), device=self.device)
         self.kept = torch.zeros((), device=self.device)
         self.row = torch.zeros(2, device=self.device)
-        objective: nn.Module = team.wrap(Objective(task, model, team.sequences))
+        self.plain = objective = team.wrap(Objective(task, model, team.sequences))
         if self.mode != "none":
             # Fixed shapes, and no CUDA graphs of the compiler's own: ours holds the whole step.
             dynamic = False if self.mode == "graph" else None
@@ -92,15 +92,29 @@ class Step:
         """bfloat16 for products, where asked for."""
         return torch.autocast(self.device.type, torch.bfloat16) if self.bfloat16 else nullcontext()
 
-    def warm_up(self, batch: Batch) -> None:
-        """Compile and capture ahead of the first step, without training."""
+    def warm_up(self, batch: Batch) -> str | None:
+        """Compile and capture ahead of the first step, without training.
+
+        A CPU without what compiling takes (a C++ compiler, Python's headers) runs as written, which is told.
+        """
         if self.mode == "graph":
             self.capture(batch)
         elif self.mode == "compile":
+            from torch._dynamo.exc import BackendCompilerFailed  # which loads the compiler
+
             before = self._snapshot()
             self._seed(0)
-            self._body(batch)
-            self._restore(before)
+            try:
+                self._body(batch)
+            except BackendCompilerFailed as error:
+                if self.device.type != "cpu":
+                    raise
+                self.mode, self.objective = "none", self.plain
+                why = str(error).strip().splitlines()[0]
+                return f"the step is not compiled, so it takes longer, but runs: {why}"
+            finally:
+                self._restore(before)
+        return None
 
     def capture(self, batch: Batch) -> None:
         """Record the whole step as one CUDA graph, and leave weights and optimiser as they were."""

@@ -10,6 +10,8 @@ from types import FrameType
 
 import torch
 
+from regard.paper.commands import command
+
 EXPLODED = 10.0  # times the largest of the first losses
 
 
@@ -57,21 +59,22 @@ def numbers(indices: list[int], most: int = 8) -> str:
 
 def how_to_go_on(folder: Path) -> str:
     """The command that continues a run."""
-    return f"regard train --resume --out {folder}"
+    return command("train", "--resume", "--out", str(folder))
 
 
 def diverged(
     fault: str, step: int, indices: list[int], folder: Path, checkpoints: list[Path], lr: float
 ) -> Stopped:
     """What to say when the numbers went wrong at a step."""
-    where, command = "there is no checkpoint yet", "begin again with it"
+    where, then = "there is no checkpoint yet", "begin again with it"
     if checkpoints:
         where = f"the last good checkpoint is {checkpoints[0]}"
         number = int(checkpoints[0].name.rpartition("-")[2])
-        command = f"go on from there with: regard train --from {folder}:{number} --out {folder}-lower"
+        again = command("train", "--from", f"{folder}:{number}", "--out", f"{folder}-lower")
+        then = f"go on from there with: {again}"
     return Stopped(
         f"{fault} at step {step:,}, batch {numbers(indices)}; {where}; a lower learning rate or a longer "
-        f"warm-up usually helps: {command} --set optimizer.lr={lr / 3:.2g}"
+        f"warm-up usually helps: {then} --set optimizer.lr={lr / 3:.2g}"
     )
 
 

@@ -117,6 +117,10 @@ class Task(Protocol):
     def describe(self) -> Json:
         """What using the model later takes besides its weights, as JSON."""
 
+    def trial(self) -> tuple[str, ...]:
+        """The verb that shows what the model does, and what follows its run's folder; empty without one."""
+        return ()
+
     def save(self, folder: Path) -> None:
         """Write what JSON cannot hold: the tokenizer."""
         if self.tokenizer is not None:

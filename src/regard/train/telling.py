@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from regard.paper.commands import command
 from regard.paper.quantities import duration, rate
 from regard.train.data_notes import told_parts
 from regard.train.devices import device_name
 
 if TYPE_CHECKING:  # the loop calls these functions, which read what it holds
     from regard.train.loop import Result, Training
+
+COMPILING = "compiling the step, a minute or more before training begins; --set compile=none does without"
 
 
 def opening(run: Training) -> str:
@@ -43,8 +46,18 @@ def closing(run: Training, result: Result) -> str:
     scores = "  ".join(f"{name} {value:.4f}" for name, value in result.scores.items())
     times = ", ".join(f"{name} {duration(value)}" for name, value in result.seconds.items())
     speed = rate(result.examples_per_second * run.task.per_example, run.task.unit)
-    test = " --test" if run.task.has_test else ""
-    return (
-        f"best at step {result.best_step:,} of {result.steps:,}: {scores}\n"
-        f"{times}; {speed}\nnext: regard eval {run.folder}{test}"
+    return "\n".join(
+        [
+            f"best at step {result.best_step:,} of {result.steps:,}: {scores}",
+            f"{times}; {speed}",
+            *(f"next: {one}" for one in following(run)),
+        ]
     )
+
+
+def following(run: Training) -> list[str]:
+    """What to do with a trained model, as commands that work as they stand."""
+    folder = str(run.folder)
+    verb, *rest = run.task.trial() or ("",)
+    tried = [command(verb, folder, *rest)] if verb else []
+    return [*tried, command("eval", folder, *(["--test"] if run.task.has_test else []))]

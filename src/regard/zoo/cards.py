@@ -20,7 +20,7 @@ def card_of(run: Run, name: str, dtype: str) -> str:
     count = sum(weight.numel() for weight in run.model.parameters())
     rows: list[tuple[str, str]] = [
         ("model", f"{type(run.model).__name__}, {count:,} parameters, stored as {dtype}"),
-        ("data", str(run.description.get("data", "not recorded"))),
+        ("data", _local(str(run.description.get("data", "not recorded")))),
     ]
     if facts.get("command"):
         rows.append(("command", f"`{shlex.join(map(_local, facts['command']))}`"))

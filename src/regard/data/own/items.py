@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from regard.data.own.listing import IMAGES, File, files_below
+from regard.data.own.listing import IMAGES, JUNK, UNREAD, File, files_below
 from regard.data.own.problems import DataProblem
 from regard.data.own.splits import drawn_part, part_named
 from regard.data.own.tables import Row
@@ -74,6 +74,9 @@ def folder_items(
     depth = 1 if by_part else 0
     found, problems, others = [], list(problems), 0
     for file in files:
+        if file.ending in UNREAD and endings is IMAGES:
+            problems.append(DataProblem(file.inner, f"{file.ending} is not read: save it as JPEG or PNG"))
+            continue
         if file.ending not in endings:
             others += 1
             continue
@@ -97,7 +100,8 @@ def _empty_folders(root: Path, tops: set[str], found: list[Item], depth: int) ->
     for folder in above:
         for one in sorted(folder.iterdir()):
             inner = one.relative_to(root).as_posix()
-            if one.is_dir() and not one.name.startswith(".") and inner not in full:
+            junk = one.name.startswith(".") or one.name.lower() in JUNK
+            if one.is_dir() and not junk and inner not in full:
                 out.append(DataProblem(inner, "is a class folder with nothing in it that can be used"))
     return out
 

@@ -11,9 +11,19 @@ from typing import NamedTuple
 from regard.data.own.problems import DataProblem
 
 IMAGES = (".png", ".jpg", ".jpeg", ".jfif", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm", ".pgm", ".pnm")
+# Pictures that people have and that are not decoded here: passing over them would lose them unsaid.
+UNREAD = (".heic", ".heif", ".avif", ".jxl", ".cr2", ".nef", ".arw", ".dng", ".psd", ".svg")
 TEXTS = (".txt",)
 TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
 JUNK = ("thumbs.db", "desktop.ini", "__macosx")
+ADVICE = {  # what to do with files that are not read
+    **dict.fromkeys((".zip", ".tar", ".gz", ".tgz", ".7z", ".rar", ".xz", ".bz2"), "unpack it first"),
+    **dict.fromkeys((".xlsx", ".xls", ".ods"), "save the sheet as csv"),
+    **dict.fromkeys((".docx", ".doc", ".odt", ".rtf", ".pdf", ".epub", ".html", ".md"), "save it as .txt"),
+    ".json": "write one object a line, as .jsonl",
+    **dict.fromkeys(IMAGES, "name the folder that has one folder of pictures for each class"),
+    **dict.fromkeys(UNREAD, "save the pictures as JPEG or PNG"),
+}
 
 
 class File(NamedTuple):
@@ -101,6 +111,9 @@ def kind_of(root: Path, files: list[File], kind: str | None) -> str:
         has = f"it has {len(files):,} files that end in {seen}" if files else "it is empty"
         if root.is_file():
             has = f"it ends in {seen}"
+        advice = next((ADVICE[file.ending] for file in files if file.ending in ADVICE), None)
+        if advice is not None:
+            raise ValueError(f"{root} cannot be read as data: {has}; {advice}")
         raise ValueError(
             f"{root} holds nothing that can be read as data: {has}; wanted are folders of images, "
             f"{', '.join((*TEXTS, *TABLES))} files, or a datasets folder"

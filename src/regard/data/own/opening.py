@@ -124,6 +124,7 @@ def _images(source: Source, items: Items) -> Opened:
         if items.problems:
             raise BadData(name, items.problems)
         raise ValueError(f"{source.path} holds no images in class folders")
+    _check_depth(source, items)
     check_classes(source, Counter(item.label for item in items.found), items.problems)
     shapes = shapes_of(name, items)
     size = chosen_size(source.path, shapes, source.size)
@@ -139,6 +140,21 @@ def _images(source: Source, items: Items) -> Opened:
         raise BadData(name, [*problems, DataProblem(name, why)])
     found = open_images(name, stored)
     return Opened(found, tuple(problems), tuple(items.notes), shapes)
+
+
+def _check_depth(source: Source, items: Items) -> None:
+    """Raise where one folder holds the class folders, as unpacked archives have it."""
+    below = {tuple(item.inner.split("/")[:-1]) for item in items.found}
+    tops, inner = (
+        {folders[0] for folders in below if folders},
+        {folders[1] for folders in below if folders[1:]},
+    )
+    if len(tops) == 1 and len({item.label for item in items.found}) == 1 and len(inner) > 1:
+        deeper = source.root / tops.pop()
+        raise ValueError(
+            f"{source.path} has one class only, {deeper.name!r}, with {len(inner):,} folders in it: if those "
+            f"are the classes, name {deeper}"
+        )
 
 
 def _labelled_files(listed: _Listed) -> Opened:

@@ -24,11 +24,20 @@ class DataProblem:
 
     def __str__(self) -> str:
         at = "" if self.line is None else f", line {self.line:,}"
-        return f"{self.file}{at}: {' '.join(self.what.split())}"
+        return f"{visible(self.file)}{at}: {visible(' '.join(self.what.split()))}"
 
     def as_dict(self) -> Json:
         """File, line and reason, as JSON."""
         return asdict(self)
+
+
+def visible(name: str) -> str:
+    """A name on one line: what would break it, or colour a terminal, by its escape.
+
+    >>> print(visible("a\\nb"), visible("größer"))
+    a\\nb größer
+    """
+    return "".join(one if one.isprintable() or one == "\u200d" else ascii(one)[1:-1] for one in name)
 
 
 class BadData(ValueError):  # noqa: N818 - it says what the data are
@@ -43,5 +52,5 @@ class BadData(ValueError):  # noqa: N818 - it says what the data are
         if skipped:
             advice = "without these nothing is left; regard data lists everything"
         super().__init__(
-            f"{name} has {count:,} {'problem' if count == 1 else 'problems'}: {shown} — {advice}"
+            f"{visible(name)} has {count:,} {'problem' if count == 1 else 'problems'}: {shown} — {advice}"
         )

@@ -24,6 +24,7 @@ from regard.data.own.tables import Row, fault_of_text
 from regard.values import Json
 
 MANY = 50  # classes beyond which labels that are nearly all different are taken for a slip
+ALONE = 4  # examples up to which each may have a class of its own
 FOUND = ("text", "ends", "labels", "named")  # what is written row by row: named is a part, 0 for none
 NAMES = (None, *PARTS)
 
@@ -146,7 +147,8 @@ def check_classes(source: Source, counts: Mapping[str, int], problems: list[Data
         if problems:  # which may be why
             raise BadData(source.named, [DataProblem(source.named, why), *problems])
         raise ValueError(f"{path} {why}")
-    if len(counts) > MANY and len(counts) > examples / 2:
+    alone = len(counts) == examples > ALONE  # no two of a kind
+    if alone or (len(counts) > MANY and len(counts) > examples / 2):
         few = ", ".join(repr(label[:20]) for label in in_order(counts)[:3])
         raise ValueError(
             f"{path} has {len(counts):,} different labels in {examples:,} examples ({few}, …): "

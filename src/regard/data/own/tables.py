@@ -94,7 +94,7 @@ def _header(path: Path) -> tuple[list[str], str]:
     if path.suffix.lower() == ".tsv":
         delimiter = "\t"
     else:
-        counts = {one: first.count(one) for one in (",", ";", "\t")}
+        counts = {one: first.count(one) for one in (",", ";", "\t", "|")}
         delimiter = max(counts, key=lambda one: counts[one])
     with _text(path) as file:
         try:
@@ -214,7 +214,8 @@ def chosen_columns(
     if text is None and len(others) == 1 and kind != "images":
         text, paths = others[0], False
     if text is None:
-        raise ValueError(f"{path}: which column holds the texts? Say --text (text=…); {listed}")
+        what = "paths of the images" if kind == "images" else "texts"
+        raise ValueError(f"{path}: which column holds the {what}? Say --text (text=…); {listed}")
     if label is None and kind in ("images", "reviews"):
         raise ValueError(f"{path}: which column holds the labels? Say --label (label=…); {listed}")
     return Columns(text, label, (paths and text.lower() in PATH_NAMES) or kind == "images")

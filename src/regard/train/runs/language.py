@@ -20,6 +20,7 @@ from regard.train.runs.reading import ReadingRun
 from regard.train.runs.run import Folder, Prediction, Prompt
 
 USUAL = 200  # tokens where nobody asks for a number
+NAMED = 5  # unknown characters or words that a notice lists
 MOST = 10_000_000  # tokens that one call may ask for; more is taken for a slip
 
 
@@ -107,9 +108,14 @@ class LanguageRun(ReadingRun):
             )
         unknown = 0 if tokenizer.unk is None else words.count(tokenizer.unk)
         if unknown == len(words):
-            raise ValueError(f"all {unknown} tokens of the prompt are unknown to this model, got {text!r}")
+            raise ValueError(
+                f"all {unknown} tokens of the prompt are unknown to this model, got {text[:60]!r}"
+            )
         begin = [start] if self.description.get("cut") == "dialogues" and start is not None else []
         notice = f"{unknown} of {len(words)} tokens of the prompt are unknown" if unknown else ""
+        if unknown and (strange := tokenizer.strange(text)):
+            more = f" and {len(strange) - NAMED} more" if len(strange) > NAMED else ""
+            notice += f" ({', '.join(map(repr, strange[:NAMED]))}{more})"
         if 2 * unknown > len(words):
             notice += ": most of it, so that the text will have little to do with it"
         return (*begin, *words), notice

@@ -18,6 +18,7 @@ from regard.errors import check_choice, check_int, check_kind, check_shares
 from regard.models import GPT, GPTConfig
 from regard.models.own import Factory, Own, is_own
 from regard.models.own_texts import OwnLanguageModel
+from regard.paper.commands import is_plain
 from regard.parallel import Shard
 from regard.train.distributed import ALONE, Team
 from regard.train.fingerprint import fingerprint
@@ -279,6 +280,11 @@ class LanguageTask(BaseTask):
             generator=draws,
         )
         return self.tokenizer.decode(found[0, len(start) :].tolist()).strip()
+
+    def trial(self) -> tuple[str, ...]:
+        """What follows the prompt that samples begin with."""
+        prompt = " ".join(self.spec.prompt.split())
+        return ("generate", "--prompt", prompt) if prompt and is_plain(prompt) else ()
 
     def describe(self) -> Json:
         """What generating takes later."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 from typing import get_args
 
 import torch
@@ -13,6 +14,7 @@ from regard.data import Reviews, Texts, load
 from regard.data.tokenizers import Tokenizer
 from regard.errors import check_choice, check_int, check_kind, check_shares
 from regard.models.own import Factory, is_own
+from regard.paper.commands import is_plain
 from regard.train.distributed import ALONE, Team
 from regard.train.fingerprint import fingerprint
 from regard.train.task import OWN_MODEL, BaseTask, Batch, Losses, TaskSetting, parted
@@ -26,6 +28,7 @@ from regard.values import Json
 
 KEEPS = ("head", "tail", "both")
 PADDINGS = ("auto", "batch")
+TRIED, LINE = 1000, 60  # held-out texts that are looked at, and characters, for a command to try a model by
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,6 +108,7 @@ class TextTask(BaseTask):
         self.length = min(context, getattr(self.config, "context", context))
         self.learn, self.held = self._table(parts[0]), self._table(parts[1])
         self.learn_labels, self.held_labels = (part.labels.to(self.device) for part in parts)
+        self.held_texts = parts[1].texts
         self.kept_test, self.has_test = found.test, len(found.test) > 0
         self.parts = {"train": len(parts[0]), "validation": len(parts[1]), "test": len(found.test)}
         self.examples, self.fingerprint = (
@@ -178,6 +182,11 @@ class TextTask(BaseTask):
             right = "" if best == int(self.held_labels[i]) else " (wrong)"
             lines.append(f"{self.classes[best]} {float(chances[best]):.0%}{right}: {text[:100]}")
         return "\n".join(lines)
+
+    def trial(self) -> tuple[str, ...]:
+        """A prediction of a held-out text that fits into a line."""
+        texts = (" ".join(text.split()) for text in islice(self.held_texts, TRIED))
+        return ("predict", next((text for text in texts if len(text) <= LINE and is_plain(text)), "Not bad."))
 
     def describe(self) -> Json:
         """What predicting takes later."""
