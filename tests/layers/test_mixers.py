@@ -5,6 +5,7 @@ from math import exp
 import pytest
 import torch
 
+from regard.attention import Choice
 from regard.layers import Alibi, Attention, LinearAttention, PreNorm, Rotary, Softmax, Stack, Trace, cycle
 from regard.layers.attention_shapes import AttentionShape
 from regard.layers.linear_mixer import LinearCache
@@ -92,6 +93,13 @@ def test_steps_in_fixed_memory_equal_the_whole(decay):
         out = memory.step(q[:, :, i], k[:, :, i], v[:, :, i])
         torch.testing.assert_close(out, want[:, :, i])
     assert [part.data_ptr() for part in memory.parts] == places
+
+
+def test_a_layer_that_forgets_compiles_in_one_graph():
+    layer = Attention(12, heads=6, kv_heads=2, head_width=4, pattern=Causal(), mixer=LinearAttention("alibi"))
+    fast, x = torch.compile(layer, fullgraph=True, backend="aot_eager"), torch.randn(2, 13, 12)
+    torch.testing.assert_close(fast(x), layer(x))
+    assert layer.choose(batch=2, n=13) == Choice("chunked", "plain torch in linear time: there is no GPU")
 
 
 def test_segments_come_at_every_step_of_a_state_or_at_none():

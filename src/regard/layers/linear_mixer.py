@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from typing import ClassVar, cast
 
 import torch
@@ -30,7 +30,6 @@ linear = cast("Callable[..., Tensor]", partial(linear_attend, feature="elu1", ch
 onward = cast("Callable[..., tuple[Tensor, State]]", partial(linear, causal=True, return_state=True))
 
 
-@lru_cache(maxsize=64)
 def rates_of(decay: str | None, heads: int) -> tuple[float, ...] | None:
     """How fast each key head forgets, or None where none does.
 
