@@ -42,7 +42,7 @@ def collect(
     found: dict[str, Any] = {"recipe": recipe.name}
     if changes:
         found["set"] = changes
-    found["command"] = " ".join(["regard train", recipe.name, *(f"--set '{change}'" for change in changes)])
+    found["command"] = " ".join(["regard train", recipe.name, *(f"--set {_quoted(one)}" for one in changes)])
     found["parameters"] = _json(folders[0] / "summary.json")["parameters"]
     runs = [_run(folder) for folder in folders]
     held = f"model chosen on the held-out {100 * recipe.task.validation:g} % of the training part"
@@ -53,6 +53,11 @@ def collect(
         found["tokens_per_text"] = _tokens_per_text(folders[0], recipe.task, data_dir)
     found["runs"] = sorted(runs, key=lambda run: run["seed"])
     return recipe.name if name is None else name, found
+
+
+def _quoted(change: str) -> str:
+    """A change as a shell reads it."""
+    return f'"{change}"' if "'" in change else f"'{change}'"
 
 
 def _run(folder: Path) -> dict[str, Any]:

@@ -1,14 +1,18 @@
 """`linear_attend` against its quadratic definition: values, gradients, states, segments, refusals."""
 
+from math import exp
+
 import pytest
 import torch
 from torch import Tensor
 from torch.autograd import grad
 
-from regard.attention.linear.attend import linear_attend
+from regard.attention.linear.attend import chosen_linear, linear_attend
 from regard.attention.linear.features import elu1, identity, relu
 
 IMPLS = ("reference", "chunked")
+RATES = (0.3, 0.02)  # of two key heads: after a chunk of 64 one has forgotten all, one has not
+DECAYS = pytest.mark.parametrize("decay", [None, RATES], ids=["kept", "decay"])
 
 
 def drawn(*shape: int, seed: int, dtype: torch.dtype = torch.float64, positive: bool = False) -> Tensor:
@@ -28,7 +32,14 @@ def with_gradients(xs: list[Tensor], **options: object) -> list[Tensor]:
     return [out, *grad(out, xs, weight)]
 
 
-def written_out(q: Tensor, k: Tensor, v: Tensor, causal: bool, segments: Tensor | None) -> Tensor:
+def written_out(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    causal: bool,
+    segments: Tensor | None,
+    decay: tuple[float, ...] = (0.0, 0.0),
+) -> Tensor:
     """The definition, pair by pair, sharing nothing with the code under test."""
     (B, H, N, _), (G, M), E = q.shape, k.shape[1:3], v.shape[3]
     out = torch.zeros(B, H, N, E, dtype=q.dtype)
@@ -40,7 +51,7 @@ def written_out(q: Tensor, k: Tensor, v: Tensor, causal: bool, segments: Tensor 
                 seen = [j for j in range(M) if not causal or j <= at]
                 if segments is not None:
                     seen = [j for j in seen if segments[b, j] == segments[b, at] >= 0]
-                weights = [q[b, h, i] @ k[b, g, j] for j in seen]
+                weights = [q[b, h, i] @ k[b, g, j] * exp(-decay[g] * (at - j)) for j in seen]
                 if seen:
                     out[b, h, i] = sum(w * v[b, g, j] for w, j in zip(weights, seen, strict=True)) / sum(
                         weights
@@ -56,6 +67,9 @@ def test_definition(impl: str, causal: bool, segmented: bool) -> None:
     segments = torch.tensor([[0, 0, 3, 3, -1, 0, 3], [-1, -1, 2, 2, 2, 2, 2]]) if segmented else None
     got = linear_attend(q, k, v, causal=causal, segments=segments, impl=impl)
     torch.testing.assert_close(got, written_out(q, k, v, causal, segments))
+    if causal:
+        got = linear_attend(q, k, v, causal=True, segments=segments, decay=(0.5, 0.1), impl=impl)
+        torch.testing.assert_close(got, written_out(q, k, v, causal, segments, (0.5, 0.1)))
 
 
 @pytest.mark.parametrize("feature", [identity, relu, elu1], ids=lambda f: f.__name__)
@@ -71,6 +85,22 @@ def test_chunked_equals_reference(N: int, M: int, causal: bool, feature: object)
         torch.testing.assert_close(got, expected, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.parametrize("decay", [(0.3, 0.02), (0.0, 40.0), (0.0, 0.0)])
+@pytest.mark.parametrize(
+    ("N", "M"),
+    [(1, 1), (7, 7), (64, 64), (127, 127), (129, 129), (1000, 1000), (1, 129), (70, 129), (64, 129)],
+)
+def test_decay_chunked_equals_reference(N: int, M: int, decay: tuple[float, ...]) -> None:
+    xs, options = inputs(N, M), {"causal": True, "feature": elu1, "decay": decay}
+    want = with_gradients(xs, impl="reference", **options)
+    for got, expected in zip(with_gradients(xs, impl="chunked", **options), want, strict=True):
+        torch.testing.assert_close(got, expected, rtol=1e-9, atol=1e-9)
+    if decay == (0.0, 0.0):
+        torch.testing.assert_close(want[0], linear_attend(*xs, causal=True, feature=elu1))
+    elif N > 1:
+        assert not torch.allclose(want[0], linear_attend(*xs, causal=True, feature=elu1))
+
+
 SEGMENTS = {
     "documents": lambda M: torch.arange(M) // 50,
     "short documents": lambda M: torch.arange(M) // 3,
@@ -82,12 +112,12 @@ SEGMENTS = {
 
 
 @pytest.mark.parametrize("kind", SEGMENTS)
-@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize(("causal", "decay"), [(False, None), (True, None), (True, RATES)])
 @pytest.mark.parametrize(("N", "M"), [(7, 7), (200, 200), (70, 200)])
-def test_segments(N: int, M: int, causal: bool, kind: str) -> None:
+def test_segments(N: int, M: int, causal: bool, decay: tuple[float, ...] | None, kind: str) -> None:
     xs = inputs(N, M, H=4, positive=True)
     segments = torch.stack([SEGMENTS[kind](M), SEGMENTS["documents"](M)])
-    options = {"causal": causal, "segments": segments}
+    options = {"causal": causal, "segments": segments, "decay": decay}
     want = with_gradients(xs, impl="reference", **options)
     got = with_gradients(xs, impl="chunked", **options)
     for ours, expected in zip(got, want, strict=True):
@@ -97,15 +127,14 @@ def test_segments(N: int, M: int, causal: bool, kind: str) -> None:
         assert (rows[0][:, blind] == 0).all()
 
 
+@DECAYS
 @pytest.mark.parametrize("impl", IMPLS)
 @pytest.mark.parametrize("cut", [0, 1, 64, 99, 129])
-def test_a_sequence_may_be_cut_anywhere(impl: str, cut: int) -> None:
-    xs = inputs(129, 129, positive=True)
-    whole, (S, z) = linear_attend(*xs, causal=True, return_state=True, impl="reference")
-    head, state = linear_attend(*(x[:, :, :cut] for x in xs), causal=True, return_state=True, impl=impl)
-    tail, after = linear_attend(
-        *(x[:, :, cut:] for x in xs), causal=True, state=state, return_state=True, impl=impl
-    )
+def test_a_sequence_may_be_cut_anywhere(impl: str, cut: int, decay: tuple[float, ...] | None) -> None:
+    xs, options = inputs(129, 129, positive=True), {"causal": True, "return_state": True, "decay": decay}
+    whole, (S, z) = linear_attend(*xs, impl="reference", **options)
+    head, state = linear_attend(*(x[:, :, :cut] for x in xs), impl=impl, **options)
+    tail, after = linear_attend(*(x[:, :, cut:] for x in xs), state=state, impl=impl, **options)
     both = torch.cat((head, tail), 2)
     torch.testing.assert_close(both, whole)
     torch.testing.assert_close(after, (S, z))
@@ -114,18 +143,16 @@ def test_a_sequence_may_be_cut_anywhere(impl: str, cut: int) -> None:
         torch.testing.assert_close(got, want)
 
 
+@DECAYS
 @pytest.mark.parametrize("feature", [identity, elu1], ids=lambda f: f.__name__)
-def test_recurrent_steps_equal_the_parallel_form(feature: object) -> None:
+def test_recurrent_steps_equal_the_parallel_form(feature: object, decay: tuple[float, ...] | None) -> None:
     xs = [x.detach().float() for x in inputs(20, 20, positive=feature is identity)]
-    whole = linear_attend(*xs, causal=True, feature=feature)
+    options = {"causal": True, "feature": feature, "decay": decay}
+    whole = linear_attend(*xs, **options)
     state, steps = None, []
     for i in range(20):
         out, state = linear_attend(
-            *(x[:, :, i : i + 1] for x in xs),
-            causal=True,
-            feature=feature,
-            state=state,
-            return_state=True,
+            *(x[:, :, i : i + 1] for x in xs), state=state, return_state=True, **options
         )
         steps.append(out)
     assert state is not None
@@ -137,10 +164,11 @@ def test_recurrent_steps_equal_the_parallel_form(feature: object) -> None:
 def test_the_state_has_a_gradient_and_serves_the_full_form(impl: str) -> None:
     q, k, v = inputs(30, 100, positive=True)
     state = drawn(2, 2, 6, 5, seed=6), drawn(2, 2, 6, seed=7, positive=True)
-    for causal in (False, True):
+    for causal, decay in ((False, None), (True, None), (True, RATES)):
         results = []
         for name in (impl, "reference"):
-            out, after = linear_attend(q, k, v, causal=causal, state=state, return_state=True, impl=name)
+            options = {"causal": causal, "decay": decay, "impl": name}
+            out, after = linear_attend(q, k, v, state=state, return_state=True, **options)
             loss = out.square().sum() + after[0].square().sum() + after[1].square().sum()
             results.append((out, *after, *grad(loss, (q, k, v, *state))))
         for got, want in zip(*results, strict=True):
@@ -151,12 +179,14 @@ def test_the_state_has_a_gradient_and_serves_the_full_form(impl: str) -> None:
     torch.testing.assert_close(carried, linear_attend(q, k, v))
 
 
-@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize(("causal", "decay"), [(False, None), (True, None), (True, (0.05,))])
 @pytest.mark.parametrize("feature", ["identity", "elu1"])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16], ids=str)
-def test_error_at_most_twice_the_definition_s_own(dtype: torch.dtype, feature: str, causal: bool) -> None:
+def test_error_at_most_twice_the_definition_s_own(
+    dtype: torch.dtype, feature: str, causal: bool, decay: tuple[float, ...] | None
+) -> None:
     xs = inputs(300, 300, H=2, G=1, D=16, E=24, dtype=dtype, positive=feature == "identity")
-    options = {"causal": causal, "feature": feature}
+    options = {"causal": causal, "feature": feature, "decay": decay}
     exact = with_gradients([x.detach().double().requires_grad_() for x in xs], impl="reference", **options)
     plain = with_gradients(xs, impl="reference", **options)
     for ours, theirs, true in zip(with_gradients(xs, impl="chunked", **options), plain, exact, strict=True):
@@ -283,7 +313,20 @@ def test_bad_input_is_named() -> None:
         (r"impl='fast'", (q, k, v), {"impl": "fast"}),
         (r"kernels are causal", (q, k, v), {"impl": "triton"}),
         (r"float64.*impl='chunked'", (q, k, v), {"impl": "triton", "causal": True}),
+        (r"know no decay", (q, k, v), {"impl": "triton", "causal": True, "decay": RATES}),
+        (r"decay is for causal attention.*causal=False", (q, k, v), {"decay": RATES}),
+        (r"decay must be 2 finite rates.*\(0\.3,\)", (q, k, v), {"causal": True, "decay": [0.3]}),
+        (r"decay must be 2 .*\(0\.3, -1\.0\)", (q, k, v), {"causal": True, "decay": (0.3, -1)}),
+        (r"decay must be 2 .*nan", (q, k, v), {"causal": True, "decay": (0.3, float("nan"))}),
     ]
     for message, tensors, options in bad:
         with pytest.raises(ValueError, match=message):
             linear_attend(*tensors, **options)
+
+
+def test_what_the_kernels_lack_is_said() -> None:
+    asked = torch.bfloat16, torch.device("cuda"), (64, 64), True
+    choice = chosen_linear(*asked, decays=True)
+    assert choice.impl == "chunked"
+    assert choice.why == "plain torch in linear time, because the kernels know no decay"
+    assert "decay" not in chosen_linear(*asked).why

@@ -1,5 +1,7 @@
 """The chunked form by itself: its one trilinear map, its cost, and the order that segments need."""
 
+from math import exp
+
 import pytest
 import torch
 from torch import Tensor
@@ -19,7 +21,10 @@ def drawn(*shape: int, seed: int) -> Tensor:
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.parametrize("segmented", [False, True])
-def test_mix_is_its_sum_and_differentiates_twice(reverse: bool, strict: bool, segmented: bool) -> None:
+@pytest.mark.parametrize("decay", [0.0, 0.4])
+def test_mix_is_its_sum_and_differentiates_twice(
+    reverse: bool, strict: bool, segmented: bool, decay: float
+) -> None:
     chunk, chunks, D, E = 3, 4, 2, 1
     # Two heads share the sums, so that rows are twice a chunk.
     a, b, c = (
@@ -29,7 +34,8 @@ def test_mix_is_its_sum_and_differentiates_twice(reverse: bool, strict: bool, se
     )
     start = drawn(1, D, E, seed=3)
     marks = torch.tensor([0, 0, 0, 0, 1, 2, 2, 2, 2, 2, 2, 5]) if segmented else torch.zeros(12)
-    over = SumRange(chunk, reverse, strict, marks.view(1, chunks, chunk) if segmented else None)
+    rate = torch.tensor([decay], dtype=torch.float64) if decay else None
+    over = SumRange(chunk, reverse, strict, marks.view(1, chunks, chunk) if segmented else None, rate)
     if segmented:
         start = torch.zeros_like(start, requires_grad=True)  # a state belongs to no segment
 
@@ -37,11 +43,17 @@ def test_mix_is_its_sum_and_differentiates_twice(reverse: bool, strict: bool, se
     seen = (j >= i if reverse else j <= i) & (marks[:, None] == marks[None, :])
     seen = seen & (i != j) if strict else seen
     heads = unfold(a, (1, 2, 12), chunk)[0]
-    want = ((heads @ b.flatten(1, 2).mT) * seen) @ c.flatten(1, 2) + heads @ start
+    left = torch.exp(-decay * (i - j).abs())
+    # A start lies before the first position, or on the last one where the sum comes from behind.
+    at = (11 - i if reverse else i + 1).double()
+    want = ((heads @ b.flatten(1, 2).mT) * seen * left) @ c.flatten(1, 2)
+    want = want + heads @ start * torch.exp(-decay * at)
     out, end = mix(a, b, c, start, over)
     torch.testing.assert_close(unfold(out, (1, 2, 12), chunk)[0], want)
     if not segmented:
-        torch.testing.assert_close(end[0], start[0] + b.flatten(1, 2)[0].mT @ c.flatten(1, 2)[0])
+        left = torch.exp(-decay * (i + 1 if reverse else 11 - i))
+        keys = b.flatten(1, 2)[0] * left
+        torch.testing.assert_close(end[0], start[0] * exp(-12 * decay) + keys.mT @ c.flatten(1, 2)[0])
 
     def run(*tensors: Tensor) -> tuple[Tensor, ...]:
         out, end = mix(*tensors, over)
@@ -104,12 +116,15 @@ def test_work_and_memory_grow_with_n(causal: bool, documents: bool) -> None:
     assert min(grown("reference", 256)) > 8  # the control: the definition grows with the square
 
 
-def test_stretches_join_without_a_seam(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("decay", [None, (0.3, 0.002)])
+def test_stretches_join_without_a_seam(
+    monkeypatch: pytest.MonkeyPatch, decay: tuple[float, ...] | None
+) -> None:
     xs = [drawn(2, 2, 300, 10, seed=seed).detach().abs().requires_grad_() for seed in range(3)]
     results = []
     for stretch in (1 << 20, 1):  # in one piece; and the shortest, four chunks
         monkeypatch.setattr(linear_chunked, "STRETCH", stretch)
-        out, state = linear_attend(*xs, causal=True, return_state=True)
+        out, state = linear_attend(*xs, causal=True, return_state=True, decay=decay)
         loss = out.square().sum() + sum(part.square().sum() for part in state)
         results.append((out, *state, *torch.autograd.grad(loss, xs)))
     assert linear_chunked.stretch_length(xs[0], xs[2]) == 256

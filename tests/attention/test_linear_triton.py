@@ -51,3 +51,13 @@ def test_a_gpu_gives_the_same_bits_again(segmented: bool) -> None:
     first = run()
     for _ in range(3):
         assert all(torch.equal(a, b) for a, b in zip(run(), first, strict=True))
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_decay_runs_by_torch_on_a_gpu() -> None:
+    xs = [torch.randn(2, heads, 301, 16, dtype=torch.float64) for heads in (4, 2, 2)]
+    options = {"causal": True, "feature": "elu1", "decay": (0.3, 0.01)}
+    want = linear_attend(*xs, impl="reference", **options)
+    got = linear_attend(*(x.float().cuda() for x in xs), **options)
+    assert isinstance(got, torch.Tensor)
+    torch.testing.assert_close(got.cpu().double(), want, atol=1e-5, rtol=1e-4)

@@ -110,13 +110,14 @@ def test_fewer_queries_than_keys() -> None:
             torch.testing.assert_close(mine, theirs, atol=1e-5, rtol=1e-4)
 
 
-@pytest.mark.parametrize("causal", [True, False])
+@pytest.mark.parametrize(("causal", "decays"), [(True, False), (False, False), (True, True)])
 @pytest.mark.parametrize("packed", [True, False])
-def test_linear_attention_is_one_graph_too(causal: bool, packed: bool) -> None:
+def test_linear_attention_is_one_graph_too(causal: bool, decays: bool, packed: bool) -> None:
     counter, counts = CompileCounterWithBackend("aot_eager"), set()
 
     def run(q: Tensor, k: Tensor, v: Tensor, segments: Tensor | None) -> Tensor:
-        return linear_attend(q, k, v, causal=causal, feature="elu1", segments=segments)
+        decay = [0.1 / (g + 1) for g in range(k.shape[1])] if decays else None
+        return linear_attend(q, k, v, causal=causal, feature="elu1", segments=segments, decay=decay)
 
     fast = torch.compile(run, fullgraph=True, dynamic=True, backend=counter)
     for n in (100, 101, 90, 33):

@@ -29,6 +29,7 @@ SEQUENCE = {"tokens": 7, "batch": 3}
 LAYERS = {
     "attention": lambda: Attention(24, heads=6, kv_heads=3, pattern=Causal(), position=Rotary()),
     "linear attention": lambda: Attention(24, heads=4, kv_heads=2, pattern=Causal(), mixer=LinearAttention()),
+    "fading": lambda: Attention(24, heads=4, kv_heads=2, pattern=Causal(), mixer=LinearAttention("alibi")),
     "both ways": lambda: Attention(24, heads=4, kv_heads=2, mixer=LinearAttention()),
     "block": lambda: TransformerBlock(Attention(24, heads=6), PostNorm()),
     "feedforward": lambda: FeedForward(24, 10),

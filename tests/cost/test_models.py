@@ -103,6 +103,12 @@ def test_gpt_by_pattern(pattern, segments):
     agree(GPT(config), tokens(3, 7), segments=segments, tokens=7, batch=3)
 
 
+@pytest.mark.parametrize("segments", [None, SEGMENTS], ids=["whole", "segments"])
+def test_linear_layers_that_decay(segments):
+    model = GPT(GPTConfig(**SMALL, depth=3, heads=4, mixer=(LinearAttention("alibi"), Softmax())))
+    agree(model, tokens(3, 7), segments=segments, tokens=7, batch=3)
+
+
 @pytest.mark.parametrize("mixer", [LinearAttention(), (Softmax(), LinearAttention())], ids=str)
 @pytest.mark.parametrize("segments", [None, SEGMENTS], ids=["whole", "segments"])
 def test_linear_layers(mixer, segments):
@@ -214,14 +220,16 @@ def test_grid_completion(levels):
         Strided(back=2),
         Windowed(size=3),
         Global(first=1) | Strided(back=1),
-        "linear",
+        LinearAttention(),
+        LinearAttention("alibi"),
     ],
     ids=str,
 )
 def test_decoding_one_token_after_another(pattern, position):
-    if pattern == "linear" and isinstance(position, Alibi):
+    linear = isinstance(pattern, LinearAttention)
+    if linear and isinstance(position, Alibi):
         pytest.skip("linear attention has no scores to bias")
-    mixed = {"mixer": (LinearAttention(), Softmax())} if pattern == "linear" else {"pattern": pattern}
+    mixed = {"mixer": (pattern, Softmax())} if linear else {"pattern": pattern}
     model = GPT(GPTConfig(**SMALL, depth=2, heads=6, kv_heads=2, position=position, **mixed))
     ids, cache = tokens(3, 7), model.cache(7)
 

@@ -45,11 +45,13 @@ from regard.pattern import (
 )
 
 T = 20
-LINEAR = "linear"  # stands for Causal() under LinearAttention()
+LINEAR, FADING = "linear", "fading"  # stand for Causal() under one of these
+MIXERS = {LINEAR: LinearAttention(), FADING: LinearAttention("alibi")}
 PATTERNS = [
     Full(),
     Causal(),
     LINEAR,
+    FADING,
     Strided(back=3),
     Strided(back=0),
     Windowed(size=6),
@@ -77,8 +79,8 @@ def lively(seed=2, **fields):
     """A model whose weights are large enough for its tokens to matter."""
     given = fields.get("pattern", Causal())
     given = given if isinstance(given, list | tuple) else [given]
-    fields["pattern"] = [Causal() if one == LINEAR else one for one in given]
-    fields["mixer"] = [LinearAttention() if one == LINEAR else Softmax() for one in given]
+    fields["pattern"] = [Causal() if one in MIXERS else one for one in given]
+    fields["mixer"] = [MIXERS.get(one, Softmax()) for one in given]
     shape = {"vocab": 13, "context": T, "depth": 2, "width": 12, "heads": 3, **fields}
     model = GPT(GPTConfig(**shape), generator=torch.Generator().manual_seed(seed)).eval()
     with torch.no_grad():
@@ -122,7 +124,7 @@ def check_greedy(model, row, start, segments=None):
 @settings(max_examples=40)
 def test_cached_decoding_equals_recomputation(data):
     position = data.draw(st.sampled_from(POSITIONS))
-    allowed = [p for p in PATTERNS if p != LINEAR or not isinstance(position, Alibi)]
+    allowed = [p for p in PATTERNS if p not in MIXERS or not isinstance(position, Alibi)]
     patterns = data.draw(st.lists(st.sampled_from(allowed), min_size=1, max_size=2))
     heads = data.draw(st.sampled_from([{}, {"heads": 4, "kv_heads": 2, "head_width": 4}]))
     model = lively(
@@ -217,7 +219,7 @@ def test_growing_loses_nothing(pattern, prepacked, monkeypatch):
 
 def test_a_pattern_that_forgets_has_no_end():
     """Nothing is made anew however far the stream goes."""
-    for pattern in (Strided(back=3), LINEAR, [Strided(back=3), Global(first=2)]):
+    for pattern in (Strided(back=3), LINEAR, FADING, [Strided(back=3), Global(first=2)]):
         assert obtain(lively(pattern=pattern, position=Sinusoidal()), 1, 64).capacity == ENDLESS
     assert obtain(lively(pattern=[Strided(back=3), Causal()]), 1, 64).capacity == 64
     assert obtain(lively(pattern=Strided(back=100)), 1, 64).capacity == 64

@@ -59,6 +59,7 @@ MODELS = [
     (ConvNet, ConvNetConfig(image=(8, 12), classes=3, widths=(4, 5))),
     (MLP, MLPConfig(image=(4, 6), classes=3, widths=(7,))),
     (GPT, GPTConfig(**TEXT, mixer=(Softmax(), LinearAttention()))),
+    (GPT, GPTConfig(**TEXT, mixer=(LinearAttention("alibi"), Softmax()))),
 ]
 
 

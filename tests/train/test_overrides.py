@@ -19,6 +19,7 @@ from tests.train import small
         ("model.pattern=strided(3)", "task.model.pattern", Strided(3)),
         ("model.pattern=strided(3); causal", "task.model.pattern", (Strided(3), Causal())),
         ("model.mixer=LinearAttention", "task.model.mixer", LinearAttention()),
+        ("model.mixer=LinearAttention(decay='alibi')", "task.model.mixer", LinearAttention("alibi")),
         ("model.mixer=Softmax; LinearAttention()", "task.model.mixer", (Softmax(), LinearAttention())),
         ("model.position=Rotary(base=500.0)", "task.model.position", Rotary(500.0)),
         ("optimizer.lr=1e-2", "optimizer.lr", 0.01),

@@ -72,19 +72,29 @@ def attention_gradient(
 
 
 def linear_attention(
-    queries: Number, keys: Number, runs: Number, heads: Number, groups: Number, width: Number, values: Number
+    queries: Number,
+    keys: Number,
+    runs: Number,
+    heads: Number,
+    groups: Number,
+    width: Number,
+    values: Number,
+    *,
+    decays: bool = False,
 ) -> Cost:
     """φ(q)·S / φ(q)·z with S = Σ φ(k) vᵀ and z = Σ φ(k), kept as running sums: linear in the length.
 
     `queries` and `keys` are totals of one head over the batch, `runs` the sums that start from nothing.
+    Where they decay, sums that a key joins are multiplied by what is left of them.
     """
     D, E = width, values
+    fading = groups * (keys - runs) * D * (E + 1) if decays else 0
     build = groups * keys * D * E
     build_adds = groups * (keys - runs) * D * E
     read = heads * queries * D * (E + 1)  # the numerator, and the denominator as one more column
     read_adds = heads * queries * less_one(D) * (E + 1)
     return Cost(
-        multiplies=build + read + heads * queries * E,  # each result times 1/denominator
+        multiplies=build + read + heads * queries * E + fading,  # each result times 1/denominator
         adds=build_adds + groups * (keys - runs) * D + read_adds,
         macs=build + read,
         product_adds=build_adds + read_adds,
@@ -92,16 +102,25 @@ def linear_attention(
 
 
 def linear_attention_gradient(
-    queries: Number, keys: Number, runs: Number, heads: Number, groups: Number, width: Number, values: Number
+    queries: Number,
+    keys: Number,
+    runs: Number,
+    heads: Number,
+    groups: Number,
+    width: Number,
+    values: Number,
+    *,
+    decays: bool = False,
 ) -> Cost:
-    """Every product of the forward gives two: one for each of its factors."""
+    """Every product of the forward gives two: one for each of its factors; decay has nothing to learn."""
     D, E = width, values
+    fading = groups * (keys - runs) * D * (E + 1) if decays else 0
     read = 2 * heads * queries * D * (E + 1)
     build = 2 * groups * keys * D * E
     read_adds = heads * queries * D * E + (heads * queries - groups * runs) * D * (E + 1)
     build_adds = groups * keys * (D * less_one(E) + less_one(D) * E)
     return Cost(
-        multiplies=read + build,
+        multiplies=read + build + fading,
         adds=read_adds + build_adds,
         macs=read + build,
         product_adds=read_adds + build_adds,
@@ -137,11 +156,11 @@ def linear_mix(shape: LinearMixShape, s: Setting) -> Cost:
         runs = sum(len(row[row >= 0].unique()) for row in s.segments)
     sizes = (queries, keys, runs, H, G, D, D)
     state = s.batch * G * D * (D + 1) * max(s.each, 4)  # never in half precision
-    mix = linear_attention(*sizes) + kept(s, rows, H * D, (H + 2 * G) * D)
+    mix = linear_attention(*sizes, decays=shape.decays) + kept(s, rows, H * D, (H + 2 * G) * D)
     mix += Cost(depth=s.steps, other={"feature": (H + G) * rows * D})
     if shape.looks_back:
         mix += Cost(cache_bytes=state, moved_bytes=2 * n * state if s.decode else 0)
-    return mix + linear_attention_gradient(*sizes) if s.training else mix
+    return mix + linear_attention_gradient(*sizes, decays=shape.decays) if s.training else mix
 
 
 def weightless(shape: WeightlessShape, s: Setting) -> Cost:

@@ -14,7 +14,7 @@ from regard.attention import Choice, DistanceBias, linear_attend
 from regard.attention.linear.attend import chosen_linear
 from regard.attention.linear.chunked import absorb
 from regard.attention.linear.features import elu1
-from regard.attention.linear.reference import State, accumulator
+from regard.attention.linear.reference import State, accumulator, aged, rates_on
 from regard.attention.problem import Form
 from regard.layers.cache import LayerPast
 from regard.layers.letters import HeadSizes, Number
@@ -23,48 +23,80 @@ from regard.layers.shapes import Shape
 from regard.layers.tracing import Trace
 from regard.parallel import HeldKeys, Shard
 from regard.pattern import Causal, Full, Pattern
+from regard.values import Terse, unsaid
 
 # elu + 1 is always positive, so no denominator vanishes.
 linear = cast("Callable[..., Tensor]", partial(linear_attend, feature="elu1", check=False))
 onward = cast("Callable[..., tuple[Tensor, State]]", partial(linear, causal=True, return_state=True))
 
 
-@dataclass(frozen=True)
-class LinearAttention:
+def rates_of(decay: str | None, heads: int) -> tuple[float, ...] | None:
+    """How fast each key head forgets, or None where none does.
+
+    >>> rates_of("alibi", 4)
+    (0.25, 0.0625, 0.015625, 0.00390625)
+    """
+    if decay is None:
+        return None
+    slopes = Alibi().bias(heads).slopes
+    assert isinstance(slopes, tuple)
+    return slopes
+
+
+def fading(decay: str | None, heads: int, device: torch.device) -> Tensor | None:
+    """The same as a tensor (G,)."""
+    rates = rates_of(decay, heads)
+    return None if rates is None else rates_on(rates, device)
+
+
+@dataclass(frozen=True, repr=False)
+class LinearAttention(Terse):
     """Every token weighed by φ(q)·φ(k) with φ = elu + 1, of those before it or of all.
 
-    Decoding keeps a state, and no keys.
+    With `decay="alibi"` weights fall with the distance, times exp(−rate·distance), and the rates of the key
+    heads are the slopes of `Alibi`. Decoding keeps a state, and no keys.
 
     >>> from regard.layers import Attention
-    >>> Attention(48, heads=6, pattern=Causal(), mixer=LinearAttention())(torch.zeros(5, 7, 48)).shape
+    >>> Attention(48, heads=6, pattern=Causal(), mixer=LinearAttention("alibi"))(torch.zeros(5, 7, 48)).shape
     torch.Size([5, 7, 48])
     """
 
+    decay: str | None = unsaid(None)
     word: ClassVar = "linear "  # before the name of a layer's pattern
     asks: ClassVar[tuple[str, ...]] = ()  # of the engine, beside the pattern
 
+    def __post_init__(self) -> None:
+        if self.decay not in (None, "alibi"):
+            raise ValueError(f"decay must be None or 'alibi', got decay={self.decay!r}")
+
     def check(self, pattern: Pattern, position: Position | None) -> None:
         """Raise unless a layer can sum over the pattern, and nothing is to be added to scores."""
-        if pattern not in (Causal(), Full()):
-            raise ValueError(f"pattern must be Causal() or Full() under mixer={self}, got pattern={pattern}")
+        fits = (Causal(), Full()) if self.decay is None else (Causal(),)
+        if pattern not in fits:
+            said = " or ".join(f"{type(one).__name__}()" for one in fits)
+            raise ValueError(f"pattern must be {said} under mixer={self}, got pattern={pattern}")
         if isinstance(position, Alibi):
-            raise ValueError(f"position={position} adds to the scores of a softmax, which mixer={self} lacks")
+            raise ValueError(
+                f"position={position} adds to the scores of a softmax, which mixer={self} lacks: its weights "
+                "fall with the distance by decay='alibi'"
+            )
 
     def shape(self, sizes: HeadSizes, pattern: Pattern, position: Position | None) -> LinearMixShape:
         """What lies between the projections."""
-        return LinearMixShape(*sizes, looks_back=pattern == Causal())
+        return LinearMixShape(*sizes, looks_back=pattern == Causal(), decays=self.decay is not None)
 
     def cache(self, pattern: Pattern, capacity: int) -> LinearCache:
         """An empty past of a layer."""
         if pattern != Causal():
             raise ValueError(f"a linear layer can be decoded under Causal() alone, got pattern={pattern}")
-        return LinearCache(capacity)
+        return LinearCache(capacity, self.decay)
 
     def memory(self, pattern: Pattern, keys: Tensor, places: object, capacity: int) -> StateMemory:
         """What decoding keeps of a layer, whose keys (B,G,0,D) are to come: as much at any capacity."""
         B, G, _, D = keys.shape
         acc = accumulator(keys.dtype)
-        return StateMemory((keys.new_zeros(B, G, D, D, dtype=acc), keys.new_zeros(B, G, D, dtype=acc)))
+        parts = (keys.new_zeros(B, G, D, D, dtype=acc), keys.new_zeros(B, G, D, dtype=acc))
+        return StateMemory(parts, self.decay)
 
     def mix(
         self,
@@ -82,13 +114,14 @@ class LinearAttention:
         if cache is not None:
             assert isinstance(cache, LinearCache)
             return cache.mix(q, k, v, segments)
-        causal = pattern == Causal()
+        rates = rates_of(self.decay, k.shape[1])
+        sums = partial(linear, causal=pattern == Causal(), segments=segments, decay=rates)
         if trace is not None:  # as values, the unit vectors show their weights
             (B, G, N, _), unit = k.shape, torch.eye(k.shape[2], dtype=q.dtype, device=q.device)
             with torch.no_grad():
-                weights = linear(q, k, unit.expand(B, G, N, N), causal=causal, segments=segments)
+                weights = sums(q, k, unit.expand(B, G, N, N))
             trace.record("weights", weights)
-        return linear(q, k, v, causal=causal, segments=segments)
+        return sums(q, k, v)
 
     def mix_shard(
         self,
@@ -107,7 +140,8 @@ class LinearAttention:
 
     def choose(self, form: Form) -> Choice:
         """What runs a problem of this form, and why."""
-        return chosen_linear(form.dtype, form.device, (form.D, form.E), form.pattern == Causal())
+        decays = self.decay is not None
+        return chosen_linear(form.dtype, form.device, (form.D, form.E), form.pattern == Causal(), decays)
 
 
 @dataclass(frozen=True)
@@ -118,6 +152,7 @@ class LinearMixShape(Shape):
     kv_heads: Number
     head_width: Number
     looks_back: bool
+    decays: bool = False
 
 
 class LinearCache(LayerPast):
@@ -130,8 +165,9 @@ class LinearCache(LayerPast):
     (10, 160)
     """
 
-    def __init__(self, capacity: int) -> None:
+    def __init__(self, capacity: int, decay: str | None = None) -> None:
         super().__init__(capacity)
+        self.decay = decay
         self.state: State | None = None
         self.segment: Tensor | None = None  # B, the one that the state belongs to
 
@@ -143,15 +179,18 @@ class LinearCache(LayerPast):
     def mix(self, q: Tensor, k: Tensor, v: Tensor, segments: Tensor | None = None) -> Tensor:
         """Take in the next keys (B,G,N,D) and values; give what their queries (B,H,N,D) gather."""
         first, self.length = self.length == 0, self.admit(q.shape[2], segments, "a linear layer")
+        rates = rates_of(self.decay, k.shape[1])
         if segments is None:
-            out, self.state = onward(q, k, v, state=self.state)
+            out, self.state = onward(q, k, v, state=self.state, decay=rates)
             return out
         if first:
-            self.segment = segments[:, -1]
-            others = ((segments != segments[:, -1:]) | (segments < 0))[:, None, :, None]  # B 1 N 1
+            latest = ((segments >= 0) * torch.arange(1, k.shape[2] + 1, device=k.device)).argmax(1)
+            self.segment = segments.gather(1, latest[:, None])[:, 0]
+            others = ((segments != self.segment[:, None]) | (segments < 0))[:, None, :, None]  # B 1 N 1
             keys, values = (x.masked_fill(others, 0.0) for x in (elu1(k), v))
-            self.state = absorb(keys, values, None, accumulator(k.dtype))
-            return linear(q, k, v, causal=True, segments=segments)
+            fades = fading(self.decay, k.shape[1], k.device)
+            self.state = absorb(keys, values, None, accumulator(k.dtype), fades)
+            return linear(q, k, v, causal=True, segments=segments, decay=rates)
         each = (x.split(1, dim=2) for x in (q, k, v))
         return torch.cat([self._step(*part) for part in zip(*each, segments.T, strict=True)], 2)
 
@@ -159,13 +198,13 @@ class LinearCache(LayerPast):
         """One position; a row that begins another segment forgets, and padding neither sees nor is seen."""
         assert self.state is not None
         assert self.segment is not None
-        goes_on = (segment == self.segment).view(-1, 1, 1, 1)
         empty = (segment < 0).view(-1, 1, 1, 1)
-        S, z = self.state
+        goes_on = empty | (segment == self.segment).view(-1, 1, 1, 1)
+        S, z = aged(self.state, fading(self.decay, k.shape[1], k.device), 1)
         before = (S * goes_on, z * goes_on[..., 0])
         out, (S, z) = onward(q, k, v, state=before)
         self.state = (torch.where(empty, before[0], S), torch.where(empty[..., 0], before[1], z))
-        self.segment = segment
+        self.segment = torch.where(segment < 0, self.segment, segment)
         return out.masked_fill(empty, 0.0)
 
 
@@ -174,10 +213,11 @@ class StateMemory:
     """The state of a linear layer for a batch of rows, always in the same memory."""
 
     parts: State
+    decay: str | None = None
 
     def cache(self, capacity: int) -> LinearCache:
         """An empty cache, of which `take` can take over what it holds."""
-        return LinearCache(capacity)
+        return LinearCache(capacity, self.decay)
 
     def take(self, rows: Tensor, cache: LayerPast) -> None:
         """Let some rows go on from what a cache holds."""
@@ -192,6 +232,10 @@ class StateMemory:
         B, H, D = q.shape
         G = k.shape[1]
         fq, fk = elu1(q).to(S.dtype).view(B, G, H // G, D), elu1(k).to(S.dtype)
+        if (rates := fading(self.decay, G, S.device)) is not None:
+            left = torch.exp(-rates).to(S.dtype)[:, None]
+            S *= left[..., None]
+            z *= left
         S += fk[..., None] * v.to(S.dtype)[..., None, :]
         z += fk
         out = (fq @ S) / (fq @ z[..., None])

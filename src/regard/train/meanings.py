@@ -137,6 +137,7 @@ OF_CLASS = {
     "Language.context": "how many tokens a model of one's own reads at once; a config says it itself",
     "Language.hide": "the share of tokens that training reads as unknown, others each time",
     "Muon.lr": "the highest learning rate of the matrices",
+    "LinearAttention.decay": "alibi: weights fall with the distance, by a slope of each head; none: never",
 }
 
 

@@ -1,5 +1,6 @@
 """Linear attention: the exponential dropped, the weights normalised as usual, in time linear in N."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -7,10 +8,16 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from regard.attention.linear.check import LinearImpl, check_denominators, check_inputs, check_state
+from regard.attention.linear.check import (
+    LinearImpl,
+    check_decay,
+    check_denominators,
+    check_inputs,
+    check_state,
+)
 from regard.attention.linear.chunked import linear_chunked
 from regard.attention.linear.features import FEATURES, Feature, identity
-from regard.attention.linear.reference import Found, LinearProblem, State, linear_reference
+from regard.attention.linear.reference import Found, LinearProblem, State, aged, linear_reference, rates_on
 from regard.attention.linear.segments import gathering, take
 from regard.attention.problem import Choice
 from regard.attention.triton.tiles import installed, interpreted
@@ -26,6 +33,7 @@ def linear_attend(  # noqa: PLR0913  the signature is the public contract
     segments: Tensor | None = None,
     state: State | None = None,
     return_state: bool = False,
+    decay: Sequence[float] | None = None,
     check: bool = True,
     impl: str = "auto",
 ) -> Tensor | tuple[Tensor, State]:
@@ -45,7 +53,8 @@ def linear_attend(  # noqa: PLR0913  the signature is the public contract
     `query (B,H,N,D)`, `key (B,G,M,D)`, `value (B,G,M,E)`; G divides H, and causal queries are the last N
     of M positions. `segments (B,M)`: a pair also needs equal, non-negative segments; a query that sees no
     key gives zeros. There is no scale: it would cancel. `feature` is `identity`, `relu`, `elu1`, one of
-    these names, or any function that keeps all axes but the last.
+    these names, or any function that keeps all axes but the last. `decay`, one rate per key head, lets
+    causal weights fall with the distance: times exp(−decay·(i − j)).
 
     A denominator may be negative, but one lost in rounding raises ValueError: at most
     1e-6·‖φ(q_i)‖·Σ_j ‖φ(k_j)‖, where the keys inside a carried state count as ‖z‖. On a GPU the test waits
@@ -59,18 +68,22 @@ def linear_attend(  # noqa: PLR0913  the signature is the public contract
         raise ValueError(
             "a state cannot say which segment it belongs to: give segments or use a state, not both"
         )
-    phi = _named(feature)
+    phi, rates = _named(feature), None if decay is None else check_decay(decay, key.shape[1], causal)
     if query.shape[2] == key.shape[2] == 1 and segments is None:
         causal = False  # the recurrent step: one key joins the state, and one query reads it
     if torch.compiler.is_compiling() and state is None and not return_state:
         from regard.attention.linear.operation import linear_in_trace
 
-        return linear_in_trace(_apply(phi, query), _apply(phi, key), value, segments, causal, impl)
-    name = _choose(impl, query, value, causal)
+        rates = rates if causal else None  # a key is at no distance from itself
+        return linear_in_trace(_apply(phi, query), _apply(phi, key), value, segments, causal, rates, impl)
+    name = _choose(impl, query, value, causal, rates is not None)
     fused = name == "triton" and phi in FEATURES.values()
     q, k = (query, key) if fused else (_apply(phi, query), _apply(phi, key))
     if state is not None:
         check_state(state, k, value)
+    fading = None if rates is None else rates_on(rates, query.device)
+    if not causal and fading is not None:
+        state, fading = None if state is None else aged(state, fading, 1), None
     empty = 0 in (*query.shape[:3], key.shape[2])
     run: LinearImpl = (
         linear_reference if name == "reference" or empty else partial(_linear_time, linear_chunked)
@@ -81,7 +94,7 @@ def linear_attend(  # noqa: PLR0913  the signature is the public contract
 
         kind = phi.__name__ if fused else "identity"
         chosen = partial(_linear_time, partial(linear_triton, feature=kind, check=check))
-    problem = LinearProblem(q, k, value, causal, segments, state)
+    problem = LinearProblem(q, k, value, causal, segments, state, fading)
     out, den, after = chosen(problem)
     if check and den is not None:
         check_denominators(den, replace(problem, query=phi(q), key=phi(k)) if fused else problem, run)
@@ -104,23 +117,25 @@ def _apply(phi: Feature, x: Tensor) -> Tensor:
     return y
 
 
-def chosen_linear(dtype: torch.dtype, device: torch.device, widths: tuple[int, int], causal: bool) -> Choice:
+def chosen_linear(
+    dtype: torch.dtype, device: torch.device, widths: tuple[int, int], causal: bool, decays: bool = False
+) -> Choice:
     """What `linear_attend(…, impl="auto")` runs for the widths of keys and values, and why."""
     if device.type != "cuda":
         return Choice("chunked", "plain torch in linear time: there is no GPU")
-    why = _no_triton(dtype, device, widths, causal)
+    why = _no_triton(dtype, device, widths, causal, decays)
     if why is None:
         return Choice("triton", "our kernels walk the sequence in parts at once")
     return Choice("chunked", f"plain torch in linear time, because {why}")
 
 
-def _choose(impl: str, query: Tensor, value: Tensor, causal: bool) -> str:
+def _choose(impl: str, query: Tensor, value: Tensor, causal: bool, decays: bool) -> str:
     """The implementation to run: the named one, or the fastest that can."""
     if impl in ("reference", "chunked"):
         return impl
     if impl not in ("auto", "triton"):
         raise ValueError(f"impl must be auto, reference, chunked or triton, got {impl=}")
-    asked = (query.dtype, query.device, (query.shape[3], value.shape[3]), causal)
+    asked = (query.dtype, query.device, (query.shape[3], value.shape[3]), causal, decays)
     if impl == "auto":
         return chosen_linear(*asked).impl
     if (why := _no_triton(*asked)) is not None:
@@ -128,10 +143,14 @@ def _choose(impl: str, query: Tensor, value: Tensor, causal: bool) -> str:
     return impl
 
 
-def _no_triton(dtype: torch.dtype, device: torch.device, widths: tuple[int, int], causal: bool) -> str | None:
+def _no_triton(
+    dtype: torch.dtype, device: torch.device, widths: tuple[int, int], causal: bool, decays: bool
+) -> str | None:
     """Why the kernels cannot serve this call, or None."""
     if not causal:
         return "the kernels are causal (and a single query needs none)"
+    if decays:
+        return "the kernels know no decay"
     if dtype == torch.float64:
         return "the kernels compute in float32, got float64"
     most = 64 if dtype == torch.float32 else 128
@@ -149,6 +168,8 @@ def _linear_time(run: LinearImpl, problem: LinearProblem) -> Found:
         return run(problem)
     earlier, order = k.shape[2] - q.shape[2], gathering(segments)
     q = pad(q, (0, 0, earlier, 0))
+    if order is not None and problem.decay is not None:
+        return linear_reference(problem)  # brought together, they would no longer know their distances
     if order is None:
         out, den, after = run(replace(problem, query=q))
     else:

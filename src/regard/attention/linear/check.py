@@ -1,6 +1,8 @@
 """What `linear_attend` refuses: arguments that do not fit, and denominators too small to divide by."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from math import inf
 
 import torch
 from torch import Tensor
@@ -33,6 +35,16 @@ def check_inputs(query: Tensor, key: Tensor, value: Tensor, causal: bool, segmen
         raise ValueError(f"segments must be integers of shape (B, M) = {(B, M)}, got {got}")
 
 
+def check_decay(decay: Sequence[float], groups: int, causal: bool) -> tuple[float, ...]:
+    """The rates, one per key head, or a ValueError where weights cannot fall so."""
+    rates = tuple(float(rate) for rate in decay)
+    if not causal:
+        raise ValueError(f"decay is for causal attention, whose distances go one way, got {causal=}")
+    if len(rates) != groups or not all(0 <= rate < inf for rate in rates):
+        raise ValueError(f"decay must be {groups} finite rates of at least 0, one per key head, got {rates}")
+    return rates
+
+
 def check_state(state: State, key: Tensor, value: Tensor) -> None:
     """Raise unless the state has the shapes, type and device that these keys and values would give it."""
     B, G, _, D = key.shape
@@ -58,7 +70,7 @@ def check_denominators(den: Tensor, problem: LinearProblem, run: LinearImpl) -> 
     if state is not None:  # the keys inside a state are known by their sum alone
         before = lengths.new_zeros(B, G, 1, 0), torch.linalg.vector_norm(state[1], dim=-1, keepdim=True)
     ones = lengths.new_ones(B, G, N, 1)
-    _, reach, _ = run(LinearProblem(ones, lengths, lengths[..., :0], problem.causal, segments, before))
+    _, reach, _ = run(replace(problem, query=ones, key=lengths, value=lengths[..., :0], state=before))
     assert reach is not None
     bound = torch.linalg.vector_norm(q, dim=-1, dtype=acc) * reach.repeat_interleave(q.shape[1] // G, 1)
     unsafe = den.abs() <= UNSAFE * bound

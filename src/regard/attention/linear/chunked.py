@@ -12,7 +12,16 @@ from torch import Tensor
 from torch.autograd.function import FunctionCtx
 from torch.nn.functional import pad
 
-from regard.attention.linear.reference import Found, LinearProblem, State, accumulator, reciprocal, widest
+from regard.attention.linear.reference import (
+    Found,
+    LinearProblem,
+    State,
+    accumulator,
+    aged,
+    faded,
+    reciprocal,
+    widest,
+)
 
 SLAB = 1 << 18  # scores alive at a time: one megabyte of float32, so that they stay in cache
 STRETCH = 1 << 20  # numbers in the queries of one stretch of a long sequence
@@ -26,17 +35,45 @@ class SumRange:
     reverse: bool = False
     strict: bool = False
     segments: Tensor | None = None  # (B·G, chunks, chunk), equal ones adjacent, or None
+    decay: Tensor | None = None  # (G,): a pair counts exp(−decay·|i − j|), or None
 
     def turned(self) -> "SumRange":
         """The same pairs seen from the other end."""
         return replace(self, reverse=not self.reverse)
 
     def triangle(self, rows: int, cols: int, device: torch.device) -> Tensor:
-        """Which pairs inside one chunk count, (rows, cols); the heads of a group repeat the positions."""
+        """How much pairs inside one chunk count, (rows, cols) or, where they decay, (G, 1, rows, cols).
+
+        The heads of a group repeat the positions.
+        """
         i = torch.arange(rows, device=device)[:, None] % self.chunk
         j = torch.arange(cols, device=device)[None, :] % self.chunk
         before, after = (i, j) if self.reverse else (j, i)
-        return before < after if self.strict else before <= after
+        seen = before < after if self.strict else before <= after
+        return seen if self.decay is None else seen * faded(self.decay, (i - j).abs())[:, None]
+
+    def fading(self, count: int, *, entering: bool) -> Tensor | None:
+        """What each row reads of the sum that enters its chunk, or adds to the one that leaves.
+
+        A sum between two chunks stands at the last position of the left one, whichever way it goes. What
+        comes out broadcasts to (G, chunks, count, D).
+        """
+        if self.decay is None:
+            return None
+        at = torch.arange(count, device=self.decay.device) % self.chunk
+        return faded(self.decay, at + 1 if entering != self.reverse else self.chunk - 1 - at)[
+            :, None, :, None
+        ]
+
+    def passing(self, K: int, chunks: int) -> Tensor | None:
+        """What part of the carried sum each chunk lets through, (B·G, chunks), or None for all of it."""
+        left = None
+        if self.decay is not None:
+            left = per_row(faded(self.decay, self.chunk), K)[:, None].expand(K, chunks)
+        if self.segments is None:
+            return left
+        goes_on = self.border(entering=False) == self.border(entering=True)
+        return goes_on if left is None else goes_on * left
 
     def border(self, entering: bool) -> Tensor:
         """The segment that lies on the border where the carried sum leaves, or enters, each chunk."""
@@ -49,7 +86,7 @@ class SumRange:
 def carried(b: Tensor, c: Tensor, total: Tensor, keep: Tensor | None, reverse: bool) -> tuple[Tensor, Tensor]:
     """The sum Σ b cᵀ that enters each chunk of a block (K,chunks,D,E), and the one that leaves the block.
 
-    `total` enters the block, in float64 because the sum is long; `keep` says which chunks let it through.
+    `total` enters the block, in float64 because the sum is long; each chunk lets the part `keep` through.
     """
     totals = b.mT @ c
     entering = torch.empty_like(totals)
@@ -59,11 +96,19 @@ def carried(b: Tensor, c: Tensor, total: Tensor, keep: Tensor | None, reverse: b
     return entering, total
 
 
+def per_row(x: Tensor, K: int) -> Tensor:
+    """What holds for each key head (G,…), for every row of the batch: (B·G,…)."""
+    return x.repeat(K // len(x), *[1] * (x.ndim - 1))
+
+
 def _mix(a: Tensor, b: Tensor, c: Tensor, start: Tensor, over: SumRange) -> tuple[Tensor, Tensor]:
     (K, chunks, rows, _), cols = a.shape, b.shape[2]
     triangle = over.triangle(rows, cols, a.device)
+    if over.decay is not None:
+        triangle = per_row(triangle.to(start.dtype), K)
     out = start.new_empty(K, chunks, rows, c.shape[3])
-    total, keep = start.to(widest(start.device)), None
+    total, keep = start.to(widest(start.device)), over.passing(K, chunks)
+    reading, adding = over.fading(rows, entering=True), over.fading(cols, entering=False)
     if over.segments is not None:
         leaving, entering = over.border(entering=False), over.border(entering=True)
     size = max(1, SLAB // (K * rows * cols))
@@ -72,14 +117,15 @@ def _mix(a: Tensor, b: Tensor, c: Tensor, start: Tensor, over: SumRange) -> tupl
         part = slice(lo, lo + size)
         q, k, v = (x[:, part].to(start.dtype) for x in (a, b, c))
         scores = (q @ k.mT).mul_(triangle)
+        if reading is not None and adding is not None:
+            q, k = q * per_row(reading.to(q.dtype), K), k * per_row(adding.to(k.dtype), K)
         if over.segments is not None:
             marks = over.segments[:, part]
             i, j = (marks.repeat(1, 1, n // over.chunk) for n in (rows, cols))
             scores.mul_(i[..., :, None] == j[..., None, :])
             q = q * (i == entering[:, part, None])[..., None]
             k = k * (j == leaving[:, part, None])[..., None]
-            keep = (leaving == entering)[:, part]
-        sums, total = carried(k, v, total, keep, over.reverse)
+        sums, total = carried(k, v, total, None if keep is None else keep[:, part], over.reverse)
         out[:, part] = (scores @ v).add_(q @ sums)
     return out, total.to(start.dtype)
 
@@ -141,9 +187,14 @@ def unfold(x: Tensor, shape: tuple[int, ...], chunk: int) -> Tensor:
     return x.reshape(B, H, chunks * chunk, W)[:, :, :N]
 
 
-def absorb(k: Tensor, v: Tensor, state: State | None, dtype: torch.dtype) -> State:
+def absorb(
+    k: Tensor, v: Tensor, state: State | None, dtype: torch.dtype, decay: Tensor | None = None
+) -> State:
     """The state after these keys, from none or from an earlier one; summed by chunks, to round less."""
-    (B, G, _, D), E = k.shape, v.shape[3]
+    (B, G, M, D), E = k.shape, v.shape[3]
+    if decay is not None:
+        k = k.to(dtype) * faded(decay, torch.arange(M - 1, -1, -1, device=k.device)).to(dtype)[..., None]
+        state = None if state is None else aged(state, decay, M)
     a, b = (fold(x.to(dtype), G, 128) for x in (k, v))
     sums, keys = (a.mT @ b).sum(1).view(B, G, D, E), k.sum(-2, dtype=dtype)
     return (sums, keys) if state is None else (state[0] + sums, state[1] + keys)
@@ -155,7 +206,7 @@ def linear_chunked(problem: LinearProblem) -> Found:
     Segmented calls have as many queries as keys, and equal segments are adjacent.
     """
     q, k, v, causal = problem.query, problem.key, problem.value, problem.causal
-    segments, state = problem.segments, problem.state
+    segments, state, decay = problem.segments, problem.state, problem.decay
     work, kept = working_type(q, k, v), accumulator(q.dtype)
     if segments is not None:
         q, k, v = (x.masked_fill(segments[:, None, :, None] < 0, 0.0) for x in (q, k, v))
@@ -163,15 +214,16 @@ def linear_chunked(problem: LinearProblem) -> Found:
         state = state[0].to(work), state[1].to(work)
     if causal and q.shape[2] < k.shape[2]:  # keys before the first query are nothing but a state
         earlier = k.shape[2] - q.shape[2]
-        state = absorb(k[:, :, :earlier], v[:, :, :earlier], state, work)
+        state = absorb(k[:, :, :earlier], v[:, :, :earlier], state, work, decay)
         k, v = k[:, :, earlier:], v[:, :, earlier:]
     # A long sequence goes stretch by stretch, the state between them: what is in use stays in cache.
     length = stretch_length(q, v) if causal and segments is None else max(q.shape[2], k.shape[2])
+    lengths: int | list[int] = length
+    if decay is not None and segments is None:
+        lengths = cut(q.shape[2], length, chunk_size(q.shape[2], q.shape[3], v.shape[3]))
     outs, dens = [], []
-    for some_q, some_k, some_v in zip(
-        q.split(length, 2), k.split(length, 2), v.split(length, 2), strict=True
-    ):
-        both, state = _sums(some_q, some_k, some_v, causal, segments, state, work)
+    for some_q, some_k, some_v in zip(*(x.split(lengths, 2) for x in (q, k, v)), strict=True):
+        both, state = _sums(LinearProblem(some_q, some_k, some_v, causal, segments, state, decay), work)
         dens.append(both[..., -1])
         outs.append((both[..., :-1] * reciprocal(dens[-1])[..., None]).to(q.dtype))
     assert state is not None
@@ -190,16 +242,21 @@ def working_type(*inputs: Tensor) -> torch.dtype:
     return widest(inputs[0].device) if wide else accumulator(dtype)
 
 
-def _sums(
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    causal: bool,
-    segments: Tensor | None,
-    state: State | None,
-    work: torch.dtype,
-) -> tuple[Tensor, State]:
+def cut(n: int, length: int, chunk: int) -> list[int]:
+    """Stretches of whole chunks, then what is left over: a sum that decays would do so over padding too.
+
+    >>> cut(21, length=8, chunk=4), cut(3, length=8, chunk=3)
+    ([8, 8, 4, 1], [3])
+    """
+    whole = n - n % chunk
+    stretches = [min(length, whole - at) for at in range(0, whole, length)]
+    return [*stretches, n - whole] if n > whole else stretches
+
+
+def _sums(problem: LinearProblem, work: torch.dtype) -> tuple[Tensor, State]:
     """Numerators and, as one more column, denominators (B,H,N,E+1); and the state after these keys."""
+    q, k, v, causal = problem.query, problem.key, problem.value, problem.causal
+    segments, state, decay = problem.segments, problem.state, problem.decay
     (B, H, N, D), G, E = q.shape, k.shape[1], v.shape[3]
     if not causal and segments is None:
         S, z = absorb(k, v, state, work)
@@ -212,7 +269,7 @@ def _sums(
         start = torch.cat((state[0], state[1][..., None]), -1).flatten(0, 1)
     if segments is not None:
         segments = pad(segments, (0, -N % chunk), value=-1).view(B, -1, chunk).repeat_interleave(G, 0)
-    over = SumRange(chunk, segments=segments)
+    over = SumRange(chunk, segments=segments, decay=decay)
     both, end = mix(a, b, c, start, over)
     if not causal:
         both = both + mix(a, b, c, start, replace(over, reverse=True, strict=True))[0]

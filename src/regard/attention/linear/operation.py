@@ -6,6 +6,7 @@ the forward once more.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import cast
 
 import torch
@@ -15,7 +16,8 @@ from torch.library import Library
 
 from regard.attention.linear import attend  # which hands over to this file where a compiler looks on
 
-INPUTS = "Tensor query, Tensor key, Tensor value, Tensor? segments, bool causal, str impl"
+Decay = Sequence[float] | None
+INPUTS = "Tensor query, Tensor key, Tensor value, Tensor? segments, bool causal, float[]? decay, str impl"
 LIBRARY = Library("regard", "FRAGMENT")
 LIBRARY.define(f"linear_attend({INPUTS}) -> Tensor")
 LIBRARY.define(f"linear_attend_backward(Tensor grad, {INPUTS}) -> Tensor[]")
@@ -23,21 +25,30 @@ LIBRARY.define(f"linear_attend_backward(Tensor grad, {INPUTS}) -> Tensor[]")
 
 @torch.library.impl(LIBRARY, "linear_attend", "CompositeExplicitAutograd")
 def _forward(
-    query: Tensor, key: Tensor, value: Tensor, segments: Tensor | None, causal: bool, impl: str
+    query: Tensor, key: Tensor, value: Tensor, segments: Tensor | None, causal: bool, decay: Decay, impl: str
 ) -> Tensor:
-    out = attend.linear_attend(query, key, value, causal=causal, segments=segments, check=False, impl=impl)
+    out = attend.linear_attend(
+        query, key, value, causal=causal, segments=segments, decay=decay, check=False, impl=impl
+    )
     return cast(Tensor, out).contiguous()
 
 
 @torch.library.impl(LIBRARY, "linear_attend_backward", "CompositeExplicitAutograd")
 def _backward(
-    grad: Tensor, query: Tensor, key: Tensor, value: Tensor, segments: Tensor | None, causal: bool, impl: str
+    grad: Tensor,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    segments: Tensor | None,
+    causal: bool,
+    decay: Decay,
+    impl: str,
 ) -> list[Tensor]:
     leaves = [x.detach().requires_grad_() for x in (query, key, value)]
     q, k, v = leaves
     with torch.enable_grad():
-        out = attend.linear_attend(q, k, v, causal=causal, segments=segments, check=False, impl=impl)
-    return [x.contiguous() for x in torch.autograd.grad(cast(Tensor, out), leaves, grad)]
+        out = _forward(q, k, v, segments, causal, decay, impl)
+    return [x.contiguous() for x in torch.autograd.grad(out, leaves, grad)]
 
 
 @torch.library.register_fake("regard::linear_attend", lib=LIBRARY)
@@ -52,7 +63,7 @@ def _shapes(grad: Tensor, query: Tensor, key: Tensor, value: Tensor, *rest: obje
 
 class _SavedLinear(FunctionCtx):
     saved_tensors: tuple[Tensor, ...]
-    rest: tuple[bool, str]
+    rest: tuple[bool, Decay, str]
 
 
 def _remember(ctx: _SavedLinear, inputs: tuple, output: Tensor) -> None:
@@ -62,15 +73,15 @@ def _remember(ctx: _SavedLinear, inputs: tuple, output: Tensor) -> None:
 
 def _gradient(ctx: _SavedLinear, grad: Tensor) -> tuple[Tensor | None, ...]:
     found = torch.ops.regard.linear_attend_backward(grad, *ctx.saved_tensors, *ctx.rest)
-    return *found, None, None, None
+    return *found, None, None, None, None
 
 
 torch.library.register_autograd("regard::linear_attend", _gradient, setup_context=_remember, lib=LIBRARY)
 
 
 def linear_in_trace(
-    query: Tensor, key: Tensor, value: Tensor, segments: Tensor | None, causal: bool, impl: str
+    query: Tensor, key: Tensor, value: Tensor, segments: Tensor | None, causal: bool, decay: Decay, impl: str
 ) -> Tensor:
     """`linear_attend` of features as the compiler sees it."""
-    out: Tensor = torch.ops.regard.linear_attend(query, key, value, segments, causal, impl)
+    out: Tensor = torch.ops.regard.linear_attend(query, key, value, segments, causal, decay, impl)
     return out

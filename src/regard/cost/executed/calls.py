@@ -91,7 +91,8 @@ def _softmax(
 def _linear_step(a: Arguments) -> Called:
     (B, H, D), (G, E) = a["q"].shape, a["v"].shape[1:]
     feature = Cost(other={"feature": a["q"].numel() + a["k"].numel()})
-    return Called(linear_attention(B, B, 0, H, G, D, E) + feature)
+    decays = a["self"].decay is not None
+    return Called(linear_attention(B, B, 0, H, G, D, E, decays=decays) + feature)
 
 
 def _linear_attend(a: Arguments) -> Called:
@@ -104,11 +105,11 @@ def _linear_attend(a: Arguments) -> Called:
         real = segments >= 0
         queries, keys = int(real[:, M - N :].sum()), int(real.sum())
         runs = sum(len(row[row >= 0].unique()) for row in segments)
-    sizes = (queries, keys, runs, H, G, D, E)
-    forward = linear_attention(*sizes)
+    sizes, decays = (queries, keys, runs, H, G, D, E), a["decay"] is not None
+    forward = linear_attention(*sizes, decays=decays)
     if feature is not identity:
         forward += Cost(other={"feature": q.numel() + k.numel()})
-    return Called(forward, linear_attention_gradient(*sizes))
+    return Called(forward, linear_attention_gradient(*sizes, decays=decays))
 
 
 def _grid_rnn(a: Arguments) -> Called:
