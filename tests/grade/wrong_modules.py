@@ -190,7 +190,7 @@ VITS: list[tuple[str, list[Edit]]] = [
         ("same-layer-repeated|layers-share-weights", "nn.ModuleList([AttentionResidual(dim, attn_dim, mlp_dim, num_heads) for _ in range(num_layers)])",
          "nn.ModuleList([AttentionResidual(dim, attn_dim, mlp_dim, num_heads)] * num_layers)"),
         ("softmax-added", "out = self.head(x[:, 0])", "out = self.head(x[:, 0]).softmax(-1)"),
-        ("causal-mask", "attn_mask=None, return_attn", "attn_mask=torch.ones(x.shape[1], x.shape[1]).tril(), return_attn"),
+        ("causal-mask", "attn_mask=None, return_attn=return_attn", "attn_mask=torch.ones(x.shape[1], x.shape[1]).tril(), return_attn=return_attn"),
         ("weights-missing", "return out, alphas", "return out, None"),
         ("class-token-not-learned", "nn.Parameter(torch.randn(1, 1, dim))", "torch.ones(1, 1, dim)"),
         ("class-token-added|class-token-added-to-all", "torch.cat([self.cls_token.expand(B, -1, -1), x], dim=1)", "x + self.cls_token"),

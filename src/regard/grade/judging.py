@@ -17,7 +17,7 @@ from regard.grade.student import Student
 from regard.grade.task import Assignment, Candidate, Choices, Mistake, Observed, Tried, Trouble, Views
 
 PATIENCE = 4.0  # seconds of looking for a mistake
-CLOSE_READINGS = 12  # of the student's weights, with which pairs of mistakes are tried
+CLOSE_READINGS = 8  # of the student's weights, with which mistakes are tried first, and pairs of them
 
 
 def judge(task: Assignment, student: Student) -> Report:
@@ -113,16 +113,18 @@ class Judge:
 
     def _suspects(self) -> Iterator[tuple[Candidate, tuple[Mistake, ...], Choices]]:
         bases = ({}, *self.task.accepts)
-        for mistake in self.task.mistakes:
-            for base in bases:
-                for candidate in self.readings:
-                    yield candidate, (mistake,), {**base, **mistake.choices}
-                    if time.monotonic() > self.until:
-                        return
+        ranked = self._ranked()
+        for near in (ranked[:CLOSE_READINGS], ranked[CLOSE_READINGS:]):
+            for mistake in self.task.mistakes:
+                for base in bases:
+                    for candidate in near:
+                        yield candidate, (mistake,), {**base, **mistake.choices}
+                        if time.monotonic() > self.until:
+                            return
         for first, second in combinations(self.task.mistakes, 2):
             if set(first.choices) & set(second.choices):
                 continue
-            for candidate in self._ranked()[:CLOSE_READINGS]:
+            for candidate in ranked[:CLOSE_READINGS]:
                 yield candidate, (first, second), {**first.choices, **second.choices}
                 if time.monotonic() > self.until:
                     return
