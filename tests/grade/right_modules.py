@@ -567,6 +567,7 @@ RIGHT_MODULES: dict[str, dict[str, str]] = {
         "a method": PRE + HEADS + GPT,
         "a method with a window": PRE + FUSED + GPT_BUFFER,
         "a method that fills a tensor": PRE + SDPA + GPT_LOGITS,
+        "a method that reads blanks": PRE + SDPA + GPT_LOGITS.replace("self(ids[:, :t])", "self(ids)"),  # it is causal
         "a function": PRE + CALL,
         "a function on lists": CALL_LISTS,
         "a function that calls itself": CALL_DEEP,

@@ -305,11 +305,10 @@ GENERATED: list[tuple[str, list[Edit]]] = [
         ("context-too-short|context-last-two", "out[:, -self.context:]", "out[:, -2:]"),
     ]),
     (SDPA + GPT_LOGITS, [
-        ("padding-seen|context-with-blanks", "self(ids[:, :t])", "self(ids)"),
         ("last-of-blanks", "logits = self(ids[:, :t])\n            ids[:, t] = torch.argmax(logits[:, t - 1], 1)", "logits = self(ids)\n            ids[:, t] = torch.argmax(logits[:, -1], 1)"),
         ("second-to-last-logit", "logits[:, t - 1]", "logits[:, t - 2]"),
         ("raises-index", "logits[:, t - 1]", "logits[:, t]"),
-        ("one-too-few|one-short", "range(T, T + num_tokens)", "range(T, T + num_tokens - 1)"),
+        ("one-too-few|last-not-filled", "range(T, T + num_tokens)", "range(T, T + num_tokens - 1)"),
         ("argmax-over-batch", "torch.argmax(logits[:, t - 1], 1)", "torch.argmax(logits[:, t - 1], 0)[:B]"),
     ]),
     (CALL, [
