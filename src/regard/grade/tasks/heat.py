@@ -33,6 +33,7 @@ def heat_map(alphas, img_size):
 def heat_map(
     alphas: Tensor, size: int, *, layers: str = "mean", heads: str = "mean", row: str = "class", cells: str = "patches",
     grid: str = "rows", pixels: str = "nearest", scaled: str = "no", images: str = "all",
+    order: str = "heads first",
 ) -> Tensor:  # fmt: skip
     """Maps (B, size, size)."""
     over = {"mean": lambda z, i: z.mean(i), "sum": lambda z, i: z.sum(i), "max": lambda z, i: z.amax(i), "first": lambda z, i: z.select(i, 0),
@@ -40,8 +41,8 @@ def heat_map(
     one = layers == heads and layers in ("max", "min")
     a = over[layers](alphas, (1, 2)) if one else alphas
     if not one:
-        a = over[heads](a, 2)
-        a = _rolled(a) if layers == "rollout" else _rolled(a, 0.0) if layers == "chained" else over[layers](a, 1)
+        a = over[layers](alphas, 1) if order == "layers first" else over[heads](alphas, 2)
+        a = over[heads](a, 1) if order == "layers first" else _rolled(a) if layers == "rollout" else _rolled(a, 0.0) if layers == "chained" else over[layers](a, 1)
     T = a.shape[-1]
     scores = {  # (B, T)
         "class": lambda: a[:, 0], "column": lambda: a[:, :, 0], "last": lambda: a[:, -1], "first patch": lambda: a[:, 1], "mean": lambda: a.mean(1),
@@ -171,6 +172,7 @@ MISTAKES = tuple(
         ("first-layer-first-head", "the first head of the first layer in place of the mean of all", {"layers": "first", "heads": "first"}),
         ("last-layer-first-head", "the first head of the last layer in place of the mean of all", {"layers": "last", "heads": "first"}),
         ("max-over-heads", "the greatest weight over heads in place of their mean", {"heads": "max"}),
+        ("max-over-heads-of-mean", "the greatest over heads of the layers' mean in place of the mean of all", {"heads": "max", "order": "layers first"}),
         ("max-over-layers", "the greatest weight over layers in place of their mean", {"layers": "max"}),
         ("max-over-heads-and-layers", "the greatest weight over layers and heads in place of their mean", {"layers": "max", "heads": "max"}),
         ("summed", "the sum over layers and heads in place of the mean", {"layers": "sum", "heads": "sum"}),
