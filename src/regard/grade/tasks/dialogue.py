@@ -24,7 +24,6 @@ from regard.grade.task import (
 )
 from regard.grade.tasks.stack import (
     PLAIN,
-    SHARED,
     STACK_MISTAKES,
     StackMaps,
     StackSizes,
@@ -152,7 +151,7 @@ def _observe(student: Student) -> Observed:
     if raised == [True, True, True, False]:
         tried.append((Case("logits", "fewer tokens than max_N", (), SHORT), {"holds": False}))
     candidates = tuple(
-        Candidate(one, TIED if tied else SHARED if one.stack.shared else None) for one, tied in _readings(entries, sizes)
+        Candidate(one, TIED if tied else one.stack.flaw) for one, tied in _readings(entries, sizes)
     )
     return Observed(tuple(tried), candidates, notes)
 

@@ -28,6 +28,7 @@ from regard.grade.task import (
     Observed,
     PartPoints,
     Tried,
+    Trouble,
     Views,
 )
 from regard.grade.wire import Foreign, Handle
@@ -54,7 +55,7 @@ class BERTGRUSentiment(nn.Module):
         """
         raise NotImplementedError
 '''
-VOCAB, DIM, HIDDEN, OUT = 17, 5, 4, 3
+VOCAB, DIM, HIDDEN, OUT, LAYERS = 17, 5, 4, 3, 2
 KIT = """
 import inspect
 import torch
@@ -110,6 +111,13 @@ _HERE: dict[str, object] = {}
 exec(compile(KIT, "<given>", "exec"), _HERE)
 BERT: Callable[..., tuple[Tensor, Tensor]] = _HERE["bert"]  # type: ignore[assignment]
 
+SHALLOW = Mistake("one-layer-only", "one layer of GRUs, whatever n_layers is")
+DEEP = Mistake("layers-not-as-asked", "another number of layers of GRUs than n_layers")
+ONE_WAY = Mistake("not-bidirectional", "GRUs of one direction, whatever bidirectional is")
+OTHER_CELLS = {
+    1: Mistake("rnn-in-place-of-gru", "plain recurrences in place of GRUs", {}, "rnn-recurrences"),
+    4: Mistake("lstm-in-place-of-gru", "LSTMs in place of GRUs"),
+}
 TRAINED = Mistake("encoder-not-frozen", "an encoder that is trained, too: gradient reaches its weights")
 
 
@@ -130,6 +138,13 @@ class ReaderMaps:
     layers: tuple[tuple[Scan, ...], ...]
     out: Tensor
 
+    @property
+    def flaw(self) -> Mistake | None:
+        """What is wrong with two layers of two directions that look so, whatever they compute."""
+        cells = OTHER_CELLS.get(len(self.layers[0][0].w_in) // HIDDEN)
+        depth = SHALLOW if len(self.layers) == 1 else DEEP if len(self.layers) != LAYERS else None
+        return cells or (ONE_WAY if len(self.layers[0]) == 1 else depth)
+
 
 def scans(entries: Sequence[Entry]) -> list[Scan]:
     """Every direction of every layer in the order of their names; nn.GRU and nn.GRUCell alike."""
@@ -146,12 +161,15 @@ def scans(entries: Sequence[Entry]) -> list[Scan]:
     return out
 
 
-def _readings(entries: Sequence[Entry], sides: int) -> Iterator[ReaderMaps]:
-    every = [one for one in scans(entries) if len(one.w_in) == 3 * HIDDEN]
+def _readings(entries: Sequence[Entry]) -> Iterator[ReaderMaps]:
+    every = [one for one in scans(entries) if len(one.w_in) in (HIDDEN, 3 * HIDDEN, 4 * HIDDEN)]
     first = [one for one in every if one.w_in.shape[1] == DIM]
     later = [one for one in every if one.w_in.shape[1] != DIM]
+    sides = len(first)
+    if not sides:
+        return
     stacks = [(tuple(first), *(tuple(later[i : i + sides]) for i in range(0, len(later), sides)))]
-    if sides == 2 and len(first) == 2:  # backward before forward, or all forward layers before all backward ones
+    if sides == 2:  # the backward direction first
         stacks += [tuple(layer[::-1] for layer in stacks[0])]
     for width in (HIDDEN * sides, *(n * HIDDEN for n in (1, 2, 4) if n != sides)):
         for m in affine_maps(entries, width):
@@ -163,16 +181,23 @@ def _readings(entries: Sequence[Entry], sides: int) -> Iterator[ReaderMaps]:
                     yield ReaderMaps(stack, torch.cat([*(blocks[i] for i in order), m.full[:, -1:]], 1))
 
 
-def scan(one: Scan, x: Tensor, cell: str = "gru", state: str = "kept") -> Tensor:
-    """States (T, B, h) for x (T, B, c)."""
+def scan(one: Scan, x: Tensor, state: str = "kept") -> Tensor:
+    """States (T, B, h) for x (T, B, c); how many gates there are tells the kind of cell."""
     h, out = x.new_zeros(x.shape[1], HIDDEN), []
+    c = h
     for x_t in x:
         h = 0 * h if state == "forgotten" else h
         a, b = x_t @ one.w_in.T + one.b_in, h @ one.w_state.T + one.b_state
-        (r_a, z_a, n_a), (r_b, z_b, n_b) = a.chunk(3, -1), b.chunk(3, -1)
-        z = (z_a + z_b).sigmoid()
-        n = (n_a + (r_a + r_b).sigmoid() * n_b).tanh()
-        h = (1 - z) * n + z * h if cell == "gru" else z * n + (1 - z) * h
+        if len(a.T) == HIDDEN:
+            h = (a + b).tanh()
+        elif len(a.T) == 4 * HIDDEN:
+            i, f, g, o = (a + b).chunk(4, -1)
+            c = f.sigmoid() * (0 * c if state == "forgotten" else c) + i.sigmoid() * g.tanh()
+            h = o.sigmoid() * c.tanh()
+        else:
+            (r_a, z_a, n_a), (r_b, z_b, n_b) = a.chunk(3, -1), b.chunk(3, -1)
+            z = (z_a + z_b).sigmoid()
+            h = (1 - z) * (n_a + (r_a + r_b).sigmoid() * n_b).tanh() + z * h
         out.append(h)
     return torch.stack(out)
 
@@ -259,8 +284,7 @@ def _observe(student: Student) -> Observed:
     student.give(KIT)
     name = student.need(*SPELLINGS)
     generator = student.generator(1)
-    sizes = (HIDDEN, OUT, 2, True, 0.5)
-    made = student.make(name, Foreign("bert"), *sizes)
+    made = student.make(name, Foreign("bert"), HIDDEN, OUT, LAYERS, True, 0.5)
     entries = _drawn(student, made)
     tried: list[Tried] = []
     for part, B, T in (("one text", 1, 1), ("one text", 1, 3), ("a batch", 2, 4), ("a batch", 3, 5)):
@@ -279,8 +303,22 @@ def _observe(student: Student) -> Observed:
         tried_case(student, Case("as a module", "one text alone and in a batch", (), MIXED), lambda: _apart(student, made, text)),
         tried_case(student, Case("as a module", "the same call twice", (), RANDOM), lambda: _again(student, made, text)),
     ]
-    candidates = tuple(Candidate(one) for one in _readings(entries, 2)) or (Candidate(),)
-    return Observed(tuple(tried), candidates, notes)
+    plain, other = _one_way(student, name, generator)
+    tried.insert(2, plain)
+    found = [Candidate((one, two), one.flaw) for two in other or [None] for one in _readings(entries)]
+    return Observed(tuple(tried), tuple(found) or (Candidate(),), notes)
+
+
+def _one_way(student: Student, name: str, generator: torch.Generator) -> tuple[Tried, list[ReaderMaps]]:
+    """Another model, of one layer and one direction."""
+    text = torch.randint(1, VOCAB, (2, 3), generator=generator)
+    case = Case("one text", "n_layers=1, bidirectional=False, text (2, 3)", (text, None, "one way"))
+    try:
+        made = student.make(name, Foreign("bert"), HIDDEN, OUT, 1, False, 0.5)
+        entries = _drawn(student, made)
+    except StudentError as error:
+        return (case, Trouble(error.kind, error.text, error.line)), []
+    return tried_case(student, case, lambda: {"logits": first_of(student.call(made, text))}), list(_readings(entries))[:4]
 
 
 def _drawn(student: Student, made: Handle) -> list[Entry]:
@@ -358,9 +396,14 @@ def _again(student: Student, made: Handle, text: Tensor) -> Views:
 def _predict(candidate: Candidate, case: Case, choices: Choices) -> Views:
     if case.flaw is not None:
         return {"holds": True}
-    maps, (text, mask) = candidate.weights, case.inputs
+    text, mask, *other = case.inputs
+    if not isinstance(candidate.weights, tuple):
+        raise ValueError("no reading of the weights fits")
+    maps = candidate.weights[1 if other else 0]
     if not isinstance(maps, ReaderMaps):
         raise ValueError("no reading of the weights fits")
+    if other and len(maps.layers[0]) != 1:
+        raise ValueError("two directions where one is asked for")
     assert isinstance(text, Tensor)
     assert mask is None or isinstance(mask, Tensor)
     return {"logits": judge_texts(text, mask, maps, **{name: str(value) for name, value in choices.items()})}

@@ -6,7 +6,7 @@ The tasks `Transformer`, `VisionTransformer` and `DialogueGPT` share it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 import torch
@@ -34,6 +34,7 @@ from regard.grade.student import Entry
 from regard.grade.task import Mistake
 
 PLAIN = NormWeights(None, None, 1e-5)
+UNASKED = Mistake("attn-dim-ignored", "heads of width dim / num_heads, whatever attn_dim is", {}, "heads")
 SHARED = Mistake("layers-share-weights", "layers that all have the same weights: the same layer again and again")
 
 
@@ -74,10 +75,23 @@ class StackMaps:
     layers: tuple[LayerMaps, ...]
     rest: tuple[Entry, ...] = ()
     shared: bool = False
+    narrow: bool = False
+
+    @property
+    def flaw(self) -> Mistake | None:
+        """What is wrong with layers such as these, whatever they compute."""
+        return SHARED if self.shared else UNASKED if self.narrow else None
 
 
 def stack_readings(entries: Sequence[Entry], sizes: StackSizes) -> Iterator[StackMaps]:
     """All ways to see these parameters as layers, the likeliest by their names first."""
+    found = list(_stacks(entries, sizes))
+    if not found and sizes.dim % sizes.heads == 0:
+        found = [replace(one, narrow=True) for one in _stacks(entries, replace(sizes, attn=sizes.dim // sizes.heads))]
+    yield from found
+
+
+def _stacks(entries: Sequence[Entry], sizes: StackSizes) -> Iterator[StackMaps]:
     groups, rest = by_layer(entries, sizes.layers)
     shared = not groups
     found = [list(islice(_layers(group, sizes), MOST)) for group in groups or [list(entries)]]
@@ -138,6 +152,7 @@ def transform(
     *,
     residual: str = "both",
     order: str = "attention, ffn",
+    axis: str = "time",
     norm: str = "ffn",
     activation: str = "gelu",
     stack: str = "own",
@@ -161,7 +176,7 @@ def transform(
             layer = LayerMaps(one.heads, whole[0].up, whole[0].down, whole[0].norms)
         given = mask if masks == "all" or (i == 0) == (masks == "first") else None
         into = start if stack in ("unchained", "summed") else x
-        x, alphas = _layer(into, layer, given, residual, order, norm, activation, attention)
+        x, alphas = _layer(into, layer, given, residual, order, norm, activation, attention | {"axis": axis})
         total = total + x - start
         seen.append(alphas)
     if stack == "summed":
@@ -180,8 +195,12 @@ def _layer(
     own = layer.norms[0] if layer.norms else PLAIN
     other = layer.norms[1] if len(layer.norms) > 1 else own
 
+    axis = attention.pop("axis")
+
     def attended(z: Tensor) -> tuple[Tensor, Tensor]:
-        out, alphas = attend(normed(z, other) if norm in ("pre", "attention") else z, layer.heads, mask, **attention)
+        z = normed(z, other) if norm in ("pre", "attention") else z
+        out, alphas = attend(z.transpose(0, 1) if axis == "batch" else z, layer.heads, mask, **attention)
+        out = out.transpose(0, 1) if axis == "batch" else out
         return (normed(out, other) if norm in ("outputs", "attention output") else out), alphas
 
     def fed(z: Tensor) -> Tensor:
@@ -250,6 +269,7 @@ ORDER_MISTAKES = (
     Mistake("parallel-branches", "layers whose FFN reads the layer's input and not what attention made of it", {"order": "parallel"}),
     Mistake("ffn-forgotten", "layers without their FFN", {"order": "attention"}),
     Mistake("attention-forgotten", "layers without their attention", {"order": "ffn"}),
+    Mistake("batch-as-time", "attention along the batch in place of the tokens: batch_first is missing", {"axis": "batch"}),
 )
 NORM_MISTAKES = (
     Mistake("ffn-norm-missing", "an FFN without its LayerNorm", {"norm": "none"}),

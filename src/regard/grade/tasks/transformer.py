@@ -9,6 +9,7 @@ from torch import Tensor
 
 from regard.grade.attending import MASK_MISTAKES
 from regard.grade.modules import first_of, properties, second_of, tried_case
+from regard.grade.readings import norms
 from regard.grade.sandbox import StudentError
 from regard.grade.student import Entry, Student
 from regard.grade.task import (
@@ -24,12 +25,12 @@ from regard.grade.task import (
 )
 from regard.grade.tasks.stack import (
     FITTING,
-    SHARED,
     STACK_MISTAKES,
     UNRELATED,
     StackMaps,
     StackSizes,
     given_weights,
+    normed,
     stack_readings,
     transform,
 )
@@ -71,7 +72,10 @@ def fitting_sizes(student: Student, name: str, args: Callable[[StackSizes], Sequ
                   inputs: object) -> tuple[StackSizes, tuple[str, ...]]:  # fmt: skip
     """Widths that are unrelated, or those that nn.MultiheadAttention wants if the others are refused."""
     try:
-        student.call(student.make(name, *args(UNRELATED)), _input(inputs, UNRELATED))
+        made = student.make(name, *args(UNRELATED))
+        student.call(made, _input(inputs, UNRELATED))
+        if any(one.kind == "attention" for one in student.weights(made)):  # it has no width of its own for its heads
+            return FITTING, ("nn.MultiheadAttention has heads of width dim / num_heads; attn_dim is chosen so",)
     except StudentError as first:
         try:
             student.call(student.make(name, *args(FITTING)), _input(inputs, FITTING))
@@ -127,7 +131,7 @@ def _observe(student: Student) -> Observed:
 
 def _candidates(entries: Sequence[Entry], sizes: StackSizes) -> Iterator[Candidate]:
     for maps in stack_readings(entries, sizes):
-        yield Candidate(maps, SHARED if maps.shared else None)
+        yield Candidate(maps, maps.flaw)
 
 
 def _predict(candidate: Candidate, case: Case, choices: Choices) -> Views:
@@ -139,8 +143,10 @@ def _predict(candidate: Candidate, case: Case, choices: Choices) -> Views:
     x, mask = case.inputs[0], case.inputs[1] if len(case.inputs) > 1 else None
     assert isinstance(x, Tensor)
     assert mask is None or isinstance(mask, Tensor)
-    chosen = {name: str(value) for name, value in choices.items() if name != "gives"}
+    chosen = {name: str(value) for name, value in choices.items() if name not in ("gives", "behind")}
     out, alphas = transform(x, maps.layers, mask, **chosen)
+    if "behind" in choices:
+        out = normed(out, norms(maps.rest)[0])
     return {"output": out, "weights": given_weights(alphas, str(choices.get("gives", "all")))}
 
 
@@ -152,6 +158,7 @@ TASK = Assignment(
         *MASK_MISTAKES,
         Mistake("mask-first-layer-only", "a mask that only the first layer uses", {"masks": "first"}, "masks-and-losses"),
         Mistake("mask-not-in-first-layer", "a mask that the first layer does not use", {"masks": "rest"}, "masks-and-losses"),
+        Mistake("output-normed-by-own", "a LayerNorm of its own after the last layer, where the sheet has none", {"behind": "norm"}),
         *STACK_MISTAKES,
     ),
 )  # fmt: skip

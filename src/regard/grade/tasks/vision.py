@@ -17,7 +17,6 @@ from regard.grade.task import Assignment, Candidate, Case, Choices, Mistake, Obs
 from regard.grade.tasks.patches import CUT_MISTAKES, PatchMaps, embed, patch_readings
 from regard.grade.tasks.stack import (
     PLAIN,
-    SHARED,
     STACK_MISTAKES,
     StackMaps,
     StackSizes,
@@ -226,7 +225,7 @@ def _observe(student: Student) -> Observed:
         *properties(student, made, "as a module", (x,)),
     ]
     readings = _readings(entries, sizes)
-    candidates = tuple(Candidate(one, SHARED if one.stack.shared else None) for one in readings)
+    candidates = tuple(Candidate(one, one.stack.flaw) for one in readings)
     return Observed(tuple(tried), candidates, notes)
 
 
