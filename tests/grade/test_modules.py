@@ -9,7 +9,18 @@ from regard.grade.comparing import same
 from regard.grade.tasks.generating import known_logits, written_on
 from regard.grade.tasks.heat import heat_map
 from regard.probe.maps import AttentionMaps, mean_attention, patch_map
-from tests.grade.right_modules import BERT_PACKED, CALL, CONV, FUSED, GPT, HEADS, HEAT, PRE, RIGHT_MODULES, VIT
+from tests.grade.right_modules import (
+    BERT_PACKED,
+    CALL,
+    CONV,
+    FUSED,
+    GPT,
+    HEADS,
+    HEAT,
+    PRE,
+    RIGHT_MODULES,
+    VIT,
+)
 
 
 @pytest.mark.parametrize("task", RIGHT_MODULES)
@@ -107,7 +118,9 @@ def test_known_logits_have_no_ties_and_look_back_alone():
 
 
 def test_generate_shows_tokens(sandbox):
-    report = grade("generate", CALL.replace("[:, -1, :]", "[:, 0, :]").join(["import torch\n", ""]), sandbox=sandbox)
+    report = grade(
+        "generate", CALL.replace("[:, -1, :]", "[:, 0, :]").join(["import torch\n", ""]), sandbox=sandbox
+    )
     text = str(report)
     assert report.mistakes[0].name == "first-logit", text
     assert "input_ids [[" in text
@@ -115,7 +128,9 @@ def test_generate_shows_tokens(sandbox):
 
 
 def test_a_heat_map_is_shown_as_a_grid(sandbox):
-    report = grade("heat-map", HEAT["by reshapes"].replace("reshape(-1, g, g)", "reshape(-1, g, g).mT"), sandbox=sandbox)
+    report = grade(
+        "heat-map", HEAT["by reshapes"].replace("reshape(-1, g, g)", "reshape(-1, g, g).mT"), sandbox=sandbox
+    )
     assert [one.name for one in report.mistakes] == ["grid-transposed"]
     assert report.example is not None
     found, expected = torch.as_tensor(report.example.found), torch.as_tensor(report.example.expected)
@@ -123,26 +138,41 @@ def test_a_heat_map_is_shown_as_a_grid(sandbox):
 
 
 def test_a_scaled_heat_map_with_the_patch_size_given_is_right(sandbox):
-    source = HEAT["by reshapes"].replace("(alphas, img_size)", "(alphas, img_size, patch_size)").replace("p = img_size // g", "p = patch_size")
+    source = (
+        HEAT["by reshapes"]
+        .replace("(alphas, img_size)", "(alphas, img_size, patch_size)")
+        .replace("p = img_size // g", "p = patch_size")
+    )
     source = source.replace("return a.rep", "a = a / a.amax((1, 2), keepdim=True)\n    return a.rep")
     assert grade("heat-map", source, sandbox=sandbox).right
 
 
 def test_only_what_is_wrong_costs_points(sandbox):
-    report = grade("transformer", PRE + HEADS.replace("torch.stack(collected, dim=1)", "torch.stack(collected)"), sandbox=sandbox)
+    report = grade(
+        "transformer",
+        PRE + HEADS.replace("torch.stack(collected, dim=1)", "torch.stack(collected)"),
+        sandbox=sandbox,
+    )
     assert [one.name for one in report.mistakes] == ["weights-layers-first"]
     assert {part.name: part.points for part in report.parts}["without a mask"] == 2
     assert report.points == report.most - 1
 
 
 def test_heads_of_another_width_are_noticed(sandbox):
-    source = FUSED.replace("self.H, self.h = num_heads, attn_dim", "attn_dim = dim // num_heads; self.H, self.h = num_heads, attn_dim")
-    assert [one.name for one in grade("transformer", PRE + source, sandbox=sandbox).mistakes] == ["attn-dim-ignored"]
+    source = FUSED.replace(
+        "self.H, self.h = num_heads, attn_dim",
+        "attn_dim = dim // num_heads; self.H, self.h = num_heads, attn_dim",
+    )
+    assert [one.name for one in grade("transformer", PRE + source, sandbox=sandbox).mistakes] == [
+        "attn-dim-ignored"
+    ]
 
 
 def test_mistakes_of_the_inner_transformer_are_found_from_outside(sandbox):
     for task, rest in (("vision-transformer", CONV + VIT), ("dialogue-gpt", GPT)):
-        report = grade(task, PRE + HEADS.replace("x = self.ffn(x) + x", "x = self.ffn(x)") + rest, sandbox=sandbox)
+        report = grade(
+            task, PRE + HEADS.replace("x = self.ffn(x) + x", "x = self.ffn(x)") + rest, sandbox=sandbox
+        )
         assert [one.name for one in report.mistakes] == ["residual-ffn-forgotten"], task
 
 

@@ -445,8 +445,15 @@ def wrong_modules() -> list[tuple[str, str, str]]:
             for names, there, put in edits:
                 assert there in base, (task, names, there)
                 source = base.replace(there, put)
-                if names.startswith("position-after-transformer") and "class-token" not in there and put == "x = embs\n":
-                    source = source.replace("        out = self.head(x[:, 0])", "        x = torch.cat([x[:, :1], x[:, 1:] + pos], 1)\n        out = self.head(x[:, 0])")
+                if (
+                    names.startswith("position-after-transformer")
+                    and "class-token" not in there
+                    and put == "x = embs\n"
+                ):
+                    source = source.replace(
+                        "        out = self.head(x[:, 0])",
+                        "        x = torch.cat([x[:, :1], x[:, 1:] + pos], 1)\n        out = self.head(x[:, 0])",
+                    )
                 found.append((task, names, PRE + source))
     return found
 

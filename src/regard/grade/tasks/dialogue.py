@@ -60,7 +60,9 @@ class DialogueGPT(nn.Module):
         raise NotImplementedError
 '''
 VOCAB, CONTEXT = 13, 7
-SHORT = Mistake("full-context-only", "something that works only where the input has max_N tokens", {}, "masks-and-losses")
+SHORT = Mistake(
+    "full-context-only", "something that works only where the input has max_N tokens", {}, "masks-and-losses"
+)
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,13 @@ def speak(
     B, T = ids.shape
     table = maps.positions
     word = maps.tokens[ids]
-    word = word * word.shape[-1] ** 0.5 if words == "scaled" else normed(word, PLAIN) if words == "normed" else word
+    word = (
+        word * word.shape[-1] ** 0.5
+        if words == "scaled"
+        else normed(word, PLAIN)
+        if words == "normed"
+        else word
+    )
     place = {
         "added": lambda: table[:T], "forgotten": lambda: 0 * table[:T], "reversed": lambda: table[:T].flip(0),
         "same": lambda: table[:1], "last": lambda: table[T - 1 : T], "from one": lambda: table.roll(-1, 0)[:T], "from the end": lambda: table[CONTEXT - T :],
@@ -123,7 +131,9 @@ def speak(
     if head.endswith("tied"):
         maps = replace(maps, head=torch.cat([maps.tokens, torch.zeros(VOCAB, 1)], 1))
         head = "map" if head.startswith("no norm") else "norm, map"
-    out = classified(last, maps.norm, maps.head, "norm, map" if head in ("input added", "words added") else head)
+    out = classified(
+        last, maps.norm, maps.head, "norm, map" if head in ("input added", "words added") else head
+    )
     ways = {
         "turned": lambda z: z.mT, "shifted": lambda z: z.roll(1, 1), "shifted back": lambda z: z.roll(-1, 1), "without the last": lambda z: z[:, :-1],
         "without the first": lambda z: z[:, 1:], "flat": lambda z: z.flatten(0, 1), "reversed": lambda z: z.flip(1),
@@ -164,7 +174,7 @@ def _predict(candidate: Candidate, case: Case, choices: Choices) -> Views:
         raise ValueError("no reading of the weights fits")
     assert isinstance(ids, Tensor)
     chosen = {name: str(value) for name, value in choices.items() if name != "gives"}
-    out, alphas = speak(ids, maps, **chosen)  # type: ignore[arg-type]
+    out, alphas = speak(ids, maps, **chosen)
     return {"output": out, "weights": given_weights(alphas, str(choices.get("gives", "all")))}
 
 
@@ -194,14 +204,22 @@ PLACE_MISTAKES = tuple(
     Mistake(name, says, {"position": how}, "positions")
     for name, says, how in (
         ("positions-forgotten", "tokens without positions", "forgotten"),
-        ("position-after-transformer", "positions that are added after the transformer, where attention no longer sees them", "after"),
+        (
+            "position-after-transformer",
+            "positions that are added after the transformer, where attention no longer sees them",
+            "after",
+        ),
         ("positions-reversed", "positions that count from the end of the input", "reversed"),
         ("position-same", "the first position for every token", "same"),
         ("position-last", "the last position for every token", "last"),
         ("positions-from-one", "positions that count from one: the first has index 0", "from one"),
         ("positions-from-end", "the last positions of max_N in place of the first", "from the end"),
         ("positions-of-tokens", "the position table looked up by token and not by place", "of tokens"),
-        ("positions-of-tokens-cut", "the position table looked up by token and not by place", "of tokens, cut"),
+        (
+            "positions-of-tokens-cut",
+            "the position table looked up by token and not by place",
+            "of tokens, cut",
+        ),
         ("positions-of-batch", "positions that count examples of the batch and not tokens", "of the batch"),
         ("positions-multiplied", "positions that are multiplied in place of added", "multiplied"),
         ("positions-twice", "positions that are added twice", "twice"),

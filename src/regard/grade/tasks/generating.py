@@ -92,43 +92,58 @@ def written_on(
 ) -> Tensor:  # fmt: skip
     """The prompt and what follows."""
     prompt, T = ids, ids.shape[1]
-    steps = {"as asked": count, "one less": count - 1, "one more": count + 1, "in all": count - T, "one": 1}[many]
+    steps = {"as asked": count, "one less": count - 1, "one more": count + 1, "in all": count - T, "one": 1}[
+        many
+    ]
     new: list[Tensor] = []
     found = ids[:, :0]
     for step in range(steps):
-        seen = {
-            "all": lambda z: z, "last token": lambda z: z[:, -1:], "last two": lambda z: z[:, -2:],
-            "without the last": lambda z: z[:, :-1], "without the first": lambda z: z[:, 1:], "length of the prompt": lambda z: z[:, -T:],
-            "blanks": lambda z: torch.cat([z, torch.zeros(len(z), T + count - z.shape[1], dtype=z.dtype)], 1),
-            "first example": lambda z: z[:1].expand_as(z), "new tokens": lambda z: torch.cat([prompt[:, -1:], *new], 1),
-            "reversed": lambda z: z.flip(1), "last three": lambda z: z[:, -3:],
-        }[context](ids)  # fmt: skip
         if step == 0 or refresh == "each" or (refresh == "every second" and step % 2 == 0):
-            logits = logits_of(seen)  # B T V
+            logits = logits_of(_seen(ids, context, T, T + count))  # B T V
         at = ids.shape[1] - 1 if context == "blanks" and row != "last of all" else -1
-        z = {
-            "last": lambda z: z[:, at], "last of all": lambda z: z[:, -1], "first": lambda z: z[:, 0], "second to last": lambda z: z[:, at - 1],
-            "mean": lambda z: z.mean(1), "sum of probabilities": lambda z: z.softmax(-1).sum(1), "softmax over time": lambda z: z.softmax(1)[:, at],
-            "end of prompt": lambda z: z[:, T - 1], "by step": lambda z: z[:, step], "max": lambda z: z.amax(1),
-        }[row](logits)  # fmt: skip
-        token = _picked(z, logits, pick, ids)
+        token = _picked(_row(logits, row, at, step), logits, pick, ids)
         if stops and (token == int(stops)).any():
             break
         new.append(token)
-        ids = {
-            "behind": lambda: torch.cat([ids, token], 1), "in front": lambda: torch.cat([token, ids], 1),
-            "twice": lambda: torch.cat([ids, token, token], 1), "slides": lambda: torch.cat([ids[:, 1:], token], 1),
-            "replaces the last": lambda: torch.cat([ids[:, :-1], token], 1), "not joined": lambda: ids,
-            "replaces all": lambda: token, "before the last": lambda: torch.cat([ids[:, :-1], token, ids[:, -1:]], 1),
-        }[joins]()  # fmt: skip
+        ids = _joined(ids, token, joins)
         found = token
     told = torch.cat([prompt[:, :0], *new], 1)
     return {
         "all": lambda: ids, "new": lambda: told, "last": lambda: found, "first row": lambda: ids[0], "first rows": lambda: ids[:1],
-        "last as many": lambda: ids[:, -count:], "prompt and last": lambda: torch.cat([prompt, found], 1), "flat": lambda: ids.flatten(),
+        "last as many": lambda: ids[:, -count:], "prompt and last": lambda: torch.cat([prompt, found], 1), "flat": ids.flatten,
         "without the last": lambda: ids[:, :-1], "joined": lambda: torch.cat([prompt, told], 1), "turned": lambda: ids.T,
-        "last is blank": lambda: torch.cat([ids[:, :-1], 0 * ids[:, -1:]], 1), "without the first": lambda: ids[:, 1:], "new, flat": lambda: told.flatten(), "last prompt token too": lambda: torch.cat([prompt[:, -1:], told], 1),
+        "last is blank": lambda: torch.cat([ids[:, :-1], 0 * ids[:, -1:]], 1), "without the first": lambda: ids[:, 1:], "new, flat": told.flatten, "last prompt token too": lambda: torch.cat([prompt[:, -1:], told], 1),
     }[gives]()  # fmt: skip
+
+
+def _seen(ids: Tensor, context: str, T: int, whole: int) -> Tensor:
+    """What the model is given of the text so far, whose prompt has T tokens."""
+    if context == "blanks":
+        return torch.cat([ids, torch.zeros(len(ids), whole - ids.shape[1], dtype=ids.dtype)], 1)
+    return {
+        "all": ids, "last token": ids[:, -1:], "last two": ids[:, -2:], "last three": ids[:, -3:], "without the last": ids[:, :-1],
+        "without the first": ids[:, 1:], "length of the prompt": ids[:, -T:], "first example": ids[:1].expand_as(ids),
+        "new tokens": ids[:, T - 1 :], "reversed": ids.flip(1),
+    }[context]  # fmt: skip
+
+
+def _row(logits: Tensor, row: str, at: int, step: int) -> Tensor:
+    """The logits (B, V) that a token is chosen by; `at` is the position of the last token."""
+    ways: dict[str, Logits] = {
+        "last": lambda z: z[:, at], "last of all": lambda z: z[:, -1], "first": lambda z: z[:, 0], "second to last": lambda z: z[:, at - 1],
+        "mean": lambda z: z.mean(1), "softmax over time": lambda z: z.softmax(1)[:, at], "by step": lambda z: z[:, step], "max": lambda z: z.amax(1),
+    }  # fmt: skip
+    return ways[row](logits)
+
+
+def _joined(ids: Tensor, token: Tensor, joins: str) -> Tensor:
+    """The text with the new token."""
+    parts = {
+        "behind": [ids, token], "in front": [token, ids], "twice": [ids, token, token], "slides": [ids[:, 1:], token],
+        "replaces the last": [ids[:, :-1], token], "not joined": [ids], "replaces all": [token],
+        "before the last": [ids[:, :-1], token, ids[:, -1:]],
+    }  # fmt: skip
+    return torch.cat(parts[joins], 1)
 
 
 def _picked(z: Tensor, logits: Tensor, pick: str, ids: Tensor) -> Tensor:
@@ -163,7 +178,7 @@ def _observe(student: Student) -> Observed:
     ):  # fmt: skip
         ids = torch.randint(0, VOCAB, (B, T), generator=generator)
         call = f"input_ids {ids.tolist()}, num_tokens {count}"
-        tried.append(tried_case(student, Case(part, call, (ids, count)), lambda ids=ids, count=count: {"tokens": act(ids, count, 0)}))  # type: ignore[misc]
+        tried.append(_one(student, Case(part, call, (ids, count)), act))
 
     def again() -> Views:
         one, two = (act(ids, 4, seed) for seed in (1, 2))
@@ -174,6 +189,13 @@ def _observe(student: Student) -> Observed:
 
 
 Act = Callable[[Tensor, int, int], object]
+
+
+def _one(student: Student, case: Case, act: Act) -> Tried:
+    ids, count = case.inputs
+    assert isinstance(ids, Tensor)
+    assert isinstance(count, int)
+    return tried_case(student, case, lambda: {"tokens": act(ids, count, 0)})
 
 
 def _way(student: Student) -> tuple[Act, Logits, tuple[str, ...]]:
@@ -190,7 +212,11 @@ def _way(student: Student) -> tuple[Act, Logits, tuple[str, ...]]:
                 model = Foreign("alone")
             except StudentError:
                 pass  # the cases will tell
-        return (lambda ids, count, seed: student.guest.call(name, model, ids, count, seed=student.seed + seed)), known_logits, ()
+        return (
+            (lambda ids, count, seed: student.guest.call(name, model, ids, count, seed=student.seed + seed)),
+            known_logits,
+            (),
+        )
     made = _model(student)
     student.call(Foreign("placed"), made)
 
@@ -203,7 +229,9 @@ def _way(student: Student) -> tuple[Act, Logits, tuple[str, ...]]:
         return method, known_logits, ()
     if student.call(made, method="known_calls") != 0:
         return method, known_logits, ()
-    own = _model(student)  # its generate does not call the model as a whole: its own logits are then what counts
+    own = _model(
+        student
+    )  # its generate does not call the model as a whole: its own logits are then what counts
 
     def theirs(ids: Tensor) -> Tensor:
         try:
@@ -237,7 +265,9 @@ def _predict(candidate: Candidate, case: Case, choices: Choices) -> Views:
     assert isinstance(ids, Tensor)
     assert isinstance(count, int)
     logits_of = candidate.weights if callable(candidate.weights) else known_logits
-    return {"tokens": written_on(logits_of, ids, count, **{name: str(value) for name, value in choices.items()})}  # type: ignore[arg-type]
+    return {
+        "tokens": written_on(logits_of, ids, count, **{name: str(value) for name, value in choices.items()})
+    }
 
 
 SLOW = "why-generation-is-slow"

@@ -12,7 +12,17 @@ from regard.grade.comparing import number
 from regard.grade.modules import tried_case
 from regard.grade.sandbox import StudentError
 from regard.grade.student import Student
-from regard.grade.task import Assignment, Candidate, Case, Choices, Mistake, Observed, PartPoints, Tried, Views
+from regard.grade.task import (
+    Assignment,
+    Candidate,
+    Case,
+    Choices,
+    Mistake,
+    Observed,
+    PartPoints,
+    Tried,
+    Views,
+)
 
 SKELETON = '''"""Where the class token looked, as large as the image. Loops, reshapes, NumPy: that is yours."""
 
@@ -42,22 +52,34 @@ def heat_map(
     a = over[layers](alphas, (1, 2)) if one else alphas
     if not one:
         a = over[layers](alphas, 1) if order == "layers first" else over[heads](alphas, 2)
-        a = over[heads](a, 1) if order == "layers first" else _rolled(a) if layers == "rollout" else _rolled(a, 0.0) if layers == "chained" else over[layers](a, 1)
+        a = (
+            over[heads](a, 1)
+            if order == "layers first"
+            else _rolled(a)
+            if layers == "rollout"
+            else _rolled(a, 0.0)
+            if layers == "chained"
+            else over[layers](a, 1)
+        )
     T = a.shape[-1]
     scores = {  # (B, T)
         "class": lambda: a[:, 0], "column": lambda: a[:, :, 0], "last": lambda: a[:, -1], "first patch": lambda: a[:, 1], "mean": lambda: a.mean(1),
         "mean of patches": lambda: a[:, 1:].mean(1), "diagonal": lambda: a.diagonal(dim1=1, dim2=2), "last column": lambda: a[:, :, -1],
         "mean of columns": lambda: a.mean(2), "sum": lambda: a.sum(1),
     }[row]()  # fmt: skip
-    kept = {"patches": scores[:, 1:], "all but the last": scores[:, :-1], "logarithm": scores[:, 1:].log()}[cells]
+    kept = {"patches": scores[:, 1:], "all but the last": scores[:, :-1], "logarithm": scores[:, 1:].log()}[
+        cells
+    ]
     if cells == "patches" and scaled == "softmax":
         kept = kept.softmax(-1)
     side = round((T - 1) ** 0.5)
     p = size // side
     kept = kept.flip(1) if grid == "reversed" else kept
     square = kept.unflatten(1, (side, side))
-    square = {"columns": square.mT, "upside down": square.flip(1), "mirrored": square.flip(2)}.get(grid, square)
-    ways = {
+    square = {"columns": square.mT, "upside down": square.flip(1), "mirrored": square.flip(2)}.get(
+        grid, square
+    )
+    ways: dict[str, Callable[[Tensor], Tensor]] = {
         "nearest": lambda z: z.repeat_interleave(p, 1).repeat_interleave(p, 2), "tiled": lambda z: z.repeat(1, p, p), "small": lambda z: z,
         "rows only": lambda z: z.repeat_interleave(p, 1), "columns only": lambda z: z.repeat_interleave(p, 2),
         "flat": lambda z: z.flatten(1), "channel": lambda z: ways["nearest"](z)[:, None], "flat, large": lambda z: ways["nearest"](z).flatten(1),
@@ -106,7 +128,7 @@ NAMES = ("heat_map", "class_token_heat_map", "heatmap", "cls_heat_map", "class_h
 def _observe(student: Student) -> Observed:
     name, generator = student.need(*NAMES), student.generator(1)
     tried: list[Tried] = []
-    ways: list[Callable[[Tensor, int], object]] = [
+    ways: list[Act] = [
         lambda alphas, size: student.call(name, alphas, size),
         lambda alphas, size: student.call(name, alphas, size, size // round((alphas.shape[-1] - 1) ** 0.5)),
     ]
@@ -120,11 +142,21 @@ def _observe(student: Student) -> Observed:
         if not tried:
             act = _fitting(ways, alphas, size)
         case = Case(part, f"alphas (B {B}, L {L}, H {H}, {T}, {T}), img_size {size}", (alphas, size))
-        tried.append(tried_case(student, case, lambda alphas=alphas, size=size: {"map": as_numbers(act(alphas, size))}))  # type: ignore[misc]
+        tried.append(_one(student, case, act))
     return Observed(tuple(tried))
 
 
-def _fitting(ways: list[Callable[[Tensor, int], object]], alphas: Tensor, size: int) -> Callable[[Tensor, int], object]:
+Act = Callable[[Tensor, int], object]
+
+
+def _one(student: Student, case: Case, act: Act) -> Tried:
+    alphas, size = case.inputs
+    assert isinstance(alphas, Tensor)
+    assert isinstance(size, int)
+    return tried_case(student, case, lambda: {"map": as_numbers(act(alphas, size))})
+
+
+def _fitting(ways: list[Act], alphas: Tensor, size: int) -> Act:
     """The way of calling that the function takes: some ask for patch_size, too."""
     for way in ways:
         try:

@@ -107,14 +107,19 @@ def embed(  # what comes out is (B, P, out) but for the mistakes that change its
     elif cut == "blocks without exchange":
         found = img.reshape(B, C, g, p, g, p).reshape(B, g * g, -1) @ flat.T + maps.bias
     elif cut == "every g-th pixel":
-        found = img.reshape(B, C, p, g, p, g).permute(0, 3, 5, 1, 2, 4).flatten(3).flatten(1, 2) @ flat.T + maps.bias
+        found = (
+            img.reshape(B, C, p, g, p, g).permute(0, 3, 5, 1, 2, 4).flatten(3).flatten(1, 2) @ flat.T
+            + maps.bias
+        )
     else:
         patches = rows.transpose(1, 2) if cut == "columns" else rows
         patches = patches.flatten(3).flatten(1, 2)  # B P C·p·p
         if cut == "normed":
             patches = (patches - patches.mean(-1, keepdim=True)) / patches.std(-1, keepdim=True)
         elif cut == "zig-zag":
-            patches = torch.cat([line.flip(1) if i % 2 else line for i, line in enumerate(patches.split(g, 1))], 1)
+            patches = torch.cat(
+                [line.flip(1) if i % 2 else line for i, line in enumerate(patches.split(g, 1))], 1
+            )
         found = patches @ flat.T + maps.bias
     acts = {"none": lambda z: z, "relu": torch.relu, "gelu": functional.gelu, "tanh": torch.tanh,
             "norm": lambda z: functional.layer_norm(z, z.shape[-1:]), "no bias": lambda z: z - maps.bias}  # fmt: skip

@@ -35,7 +35,9 @@ from regard.grade.task import Mistake
 
 PLAIN = NormWeights(None, None, 1e-5)
 UNASKED = Mistake("attn-dim-ignored", "heads of width dim / num_heads, whatever attn_dim is", {}, "heads")
-SHARED = Mistake("layers-share-weights", "layers that all have the same weights: the same layer again and again")
+SHARED = Mistake(
+    "layers-share-weights", "layers that all have the same weights: the same layer again and again"
+)
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,10 @@ def stack_readings(entries: Sequence[Entry], sizes: StackSizes) -> Iterator[Stac
     """All ways to see these parameters as layers, the likeliest by their names first."""
     found = list(_stacks(entries, sizes))
     if not found and sizes.dim % sizes.heads == 0:
-        found = [replace(one, narrow=True) for one in _stacks(entries, replace(sizes, attn=sizes.dim // sizes.heads))]
+        found = [
+            replace(one, narrow=True)
+            for one in _stacks(entries, replace(sizes, attn=sizes.dim // sizes.heads))
+        ]
     yield from found
 
 
@@ -116,7 +121,9 @@ def _by_name(entries: Sequence[Entry]) -> list[Entry]:
     """Queries before keys before values where names tell: it changes what is tried first, and nothing else."""
 
     def place(one: Entry) -> int:
-        words = [word for word in one.full.lower().replace("_", ".").split(".") if word not in ("weight", "bias")]
+        words = [
+            word for word in one.full.lower().replace("_", ".").split(".") if word not in ("weight", "bias")
+        ]
         last = words[-1].removeprefix("w").removeprefix("to") if words else ""
         return next((i for i, letter in enumerate("qkv") if last.startswith(letter)), 3)
 
@@ -219,16 +226,22 @@ def _layer(
     if order == "ffn":
         return x + fed(x), alphas
     first = found if residual in ("ffn", "none") else 2 * x + found if residual == "twice" else x + found
+    kept: Tensor | float
     if residual == "times":
         first = x * found
     first = normed(first, other) if norm in ("post", "post attention") else first
     if norm == "stream":
         first = normed(first, own)
     second = fed(normed(first, other) if norm == "twice" else first)
-    kept = {
-        "attention": 0.0, "none": 0.0, "input": x, "found": found, "inner": normed(first, own), "around": x,
-        "ffn twice": 2 * first, "minus": -first,
-    }.get(residual, first)  # fmt: skip
+    others = {
+        "input": x,
+        "found": found,
+        "inner": normed(first, own),
+        "around": x,
+        "ffn twice": 2 * first,
+        "minus": -first,
+    }
+    kept = 0.0 if residual in ("attention", "none") else others.get(residual, first)
     if residual == "around":  # one residual around both
         second = fed(found)
     elif residual == "times":
@@ -266,10 +279,18 @@ RESIDUAL_MISTAKES = (
 )  # fmt: skip
 ORDER_MISTAKES = (
     Mistake("ffn-before-attention", "layers with the FFN before attention", {"order": "ffn, attention"}),
-    Mistake("parallel-branches", "layers whose FFN reads the layer's input and not what attention made of it", {"order": "parallel"}),
+    Mistake(
+        "parallel-branches",
+        "layers whose FFN reads the layer's input and not what attention made of it",
+        {"order": "parallel"},
+    ),
     Mistake("ffn-forgotten", "layers without their FFN", {"order": "attention"}),
     Mistake("attention-forgotten", "layers without their attention", {"order": "ffn"}),
-    Mistake("batch-as-time", "attention along the batch in place of the tokens: batch_first is missing", {"axis": "batch"}),
+    Mistake(
+        "batch-as-time",
+        "attention along the batch in place of the tokens: batch_first is missing",
+        {"axis": "batch"},
+    ),
 )
 NORM_MISTAKES = (
     Mistake("ffn-norm-missing", "an FFN without its LayerNorm", {"norm": "none"}),

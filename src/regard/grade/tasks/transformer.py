@@ -74,8 +74,12 @@ def fitting_sizes(student: Student, name: str, args: Callable[[StackSizes], Sequ
     try:
         made = student.make(name, *args(UNRELATED))
         student.call(made, _input(inputs, UNRELATED))
-        if any(one.kind == "attention" for one in student.weights(made)):  # it has no width of its own for its heads
-            return FITTING, ("nn.MultiheadAttention has heads of width dim / num_heads; attn_dim is chosen so",)
+        if any(
+            one.kind == "attention" for one in student.weights(made)
+        ):  # it has no width of its own for its heads
+            return FITTING, (
+                "nn.MultiheadAttention has heads of width dim / num_heads; attn_dim is chosen so",
+            )
     except StudentError as first:
         try:
             student.call(student.make(name, *args(FITTING)), _input(inputs, FITTING))
@@ -99,7 +103,9 @@ def model_views(value: object, asked: bool) -> Views:
     return views
 
 
-def asked(student: Student, made: Handle, part: str, call: str, *inputs: Tensor, weights: bool = False) -> Tried:
+def asked(
+    student: Student, made: Handle, part: str, call: str, *inputs: Tensor, weights: bool = False
+) -> Tried:
     """One call of a model, with or without asking for its weights."""
     case = Case(part, f"{call}, return_attn=True" if weights else call, inputs)
     named = NAMED if weights else None

@@ -68,7 +68,9 @@ class VisionMaps:
 
 
 def _readings(entries: Sequence[Entry], sizes: StackSizes) -> Iterator[VisionMaps]:
-    patches = list(patch_readings(entries, CHANNELS, PATCH, sizes.dim)) if sizes.dim != PATCH**2 * CHANNELS else []
+    patches = (
+        list(patch_readings(entries, CHANNELS, PATCH, sizes.dim)) if sizes.dim != PATCH**2 * CHANNELS else []
+    )
     for stack in stack_readings(entries, sizes):
         rest = stack.rest
         heads = [m.full for m in affine_maps(rest, sizes.dim) if len(m.full) == OUT]
@@ -82,7 +84,8 @@ def _readings(entries: Sequence[Entry], sizes: StackSizes) -> Iterator[VisionMap
 def _tokens(entries: Sequence[Entry], dim: int) -> Iterator[tuple[Tensor, Tensor | None]]:
     """Positions of the patches, or of the class token and the patches, and the class token."""
     tables = [one.value for one in entries if one.kind in ("own", "embedding") and one.value is not None]
-    single = [one.reshape(dim) for one in tables if one.numel() == dim] or [None]
+    single: list[Tensor | None] = [one.reshape(dim) for one in tables if one.numel() == dim]
+    single = single or [None]
     places = [one.reshape(-1, dim) for one in tables if one.numel() in (COUNT * dim, (COUNT + 1) * dim)]
     for place in places or [torch.zeros(COUNT, dim)]:
         for token in single:
@@ -204,8 +207,14 @@ TOKEN_MISTAKES = (
     Mistake("max-read", "the greatest of all tokens is read in place of the class token", {"read": "max"}),
 )  # fmt: skip
 INPUT_MISTAKES = (
-    Mistake("input-normed", "a LayerNorm before the transformer, where the sheet has none", {"enters": "normed"}),
-    Mistake("input-normed-plainly", "a LayerNorm without weights before the transformer, where the sheet has none", {"enters": "normed plainly"}),
+    Mistake(
+        "input-normed", "a LayerNorm before the transformer, where the sheet has none", {"enters": "normed"}
+    ),
+    Mistake(
+        "input-normed-plainly",
+        "a LayerNorm without weights before the transformer, where the sheet has none",
+        {"enters": "normed plainly"},
+    ),
 )
 
 
@@ -237,7 +246,7 @@ def _predict(candidate: Candidate, case: Case, choices: Choices) -> Views:
         raise ValueError("no reading of the weights fits")
     assert isinstance(img, Tensor)
     chosen = {name: str(value) for name, value in choices.items() if name != "gives"}
-    out, alphas = look(img, maps, **chosen)  # type: ignore[arg-type]
+    out, alphas = look(img, maps, **chosen)
     return {"output": out, "weights": given_weights(alphas, str(choices.get("gives", "all")))}
 
 
@@ -249,7 +258,6 @@ TASK = Assignment(
     mistakes=(
         *TOKEN_MISTAKES, *POSITION_MISTAKES, *HEAD_MISTAKES, *INPUT_MISTAKES,
         Mistake("patches-normed", "a LayerNorm on the patches, where the sheet has none", {"enters": "patches normed"}),
-        Mistake("tokens-reshaped", "patches by a reshape of (B, dim, P) that mixes features with patches; exchange the axes", {"tokens": "reshaped"}, "positions"),
         Mistake("causal-mask", "a causal mask: the class token sees itself alone", {"sees": "causal"}, "masks-and-losses"),
         Mistake("causal-mask-transposed", "a mask that hides earlier tokens", {"sees": "anti-causal"}, "masks-and-losses"),
         *CUT_MISTAKES, *STACK_MISTAKES,
