@@ -95,12 +95,11 @@ def _input(inputs: object, sizes: StackSizes) -> object:
 
 
 def model_views(value: object, asked: bool) -> Views:
-    """Output, and weights where they were asked for; a bare tensor is taken as an output without weights."""
-    views: Views = {"output": first_of(value)}
+    """The output, or the weights where they were asked for; a bare tensor is an output without weights."""
     if asked and not isinstance(value, Tensor):
         alphas = second_of(value)
-        views["weights"] = "none" if alphas is None else alphas
-    return views
+        return {"weights": "none" if alphas is None else alphas}
+    return {"output": first_of(value)}
 
 
 def asked(
