@@ -1,6 +1,7 @@
 """Wrong solutions: an edit of a right one, and the names that a report may give it."""
 
 from tests.grade.right import RIGHT
+from tests.grade.wrong_modules import some_modules
 
 Edit = tuple[str, str, str]  # names with | between them, what stands there, what is written in its place
 
@@ -134,4 +135,4 @@ def wrong() -> list[tuple[str, str, str]]:
             source = RIGHT[task][manner]
             assert there in source, (task, names, there)
             found.append((task, names, source.replace(there, put)))
-    return found
+    return [*found, *some_modules()]

@@ -23,6 +23,13 @@ TASKS = {
     "scalar-rnn": "recurrences:SCALAR_TASK",
     "vector-rnn": "recurrences:VECTOR_TASK",
     "grid-rnn": "recurrences:GRID_TASK",
+    "patch-embed": "patches:TASK",
+    "transformer": "transformer:TASK",
+    "vision-transformer": "vision:TASK",
+    "dialogue-gpt": "dialogue:TASK",
+    "generate": "generating:TASK",
+    "heat-map": "heat:TASK",
+    "bert-gru": "sentiment:TASK",
 }
 
 

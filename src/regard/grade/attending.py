@@ -75,6 +75,12 @@ def weights(scores: Tensor, mask: Tensor | None, softmax: str, masked: str) -> T
             scores = scores.masked_fill(~allowed, -1.0)
         elif masked == "inverted, −∞":
             scores = scores.masked_fill(allowed, float("-inf"))
+        elif masked == "inverted, uniform":
+            scores = scores.masked_fill(allowed, LOWEST)
+        elif masked == "before, −∞":
+            scores = scores.masked_fill(~allowed, float("-inf"))
+        elif masked == "before, uniform":
+            scores = scores.masked_fill(~allowed, LOWEST)
         elif masked == "added":
             scores = scores + number
         elif masked == "least of all":
@@ -141,6 +147,7 @@ MASK_MISTAKES = (
     Mistake("mask-added", "attention with the mask added to the scores", {"masked": "added"}, "masks-and-losses"),
     Mistake("mask-inverted", "attention to what the mask forbids: 1 is read as 'may not look'", {"masked": "inverted"}, "masks-and-losses"),
     Mistake("mask-inverted-nan", "attention to what the mask forbids: 1 is read as 'may not look', and rows with nothing to look at are NaN", {"masked": "inverted, −∞"}, "masks-and-losses"),
+    Mistake("mask-inverted-uniform", "attention to what the mask forbids: 1 is read as 'may not look', and rows with nothing to look at look everywhere", {"masked": "inverted, uniform"}, "masks-and-losses"),
     Mistake("mask-transposed", "attention with the transposed mask", {"masked": "transposed"}, "masks-and-losses"),
     Mistake("mask-ignored", "attention that does not use the mask", {"masked": "ignored"}, "masks-and-losses"),
     Mistake("mask-not-low-enough", "attention with −10 in place of −∞ where the mask is zero", {"masked": "least of all"}, "masks-and-losses"),

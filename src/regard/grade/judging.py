@@ -16,8 +16,9 @@ from regard.grade.sandbox import GuestLost, StudentError
 from regard.grade.student import Student
 from regard.grade.task import Assignment, Candidate, Choices, Mistake, Observed, Tried, Trouble, Views
 
-PATIENCE = 4.0  # seconds of looking for a mistake
-CLOSE_READINGS = 12  # of the student's weights, with which pairs of mistakes are tried
+PATIENCE = 2.5  # seconds of computing, not of waiting, in which a mistake is looked for
+PATIENCE_BY_PART = 1.0  # and then part by part
+CLOSE_READINGS = 8  # of the student's weights, with which mistakes are tried first, and pairs of them
 
 
 def judge(task: Assignment, student: Student) -> Report:
@@ -54,7 +55,7 @@ class Judge:
     def __init__(self, task: Assignment, observed: Observed) -> None:
         self.task, self.observed = task, observed
         self.readings = [one for one in observed.candidates if not one.last] or [Candidate()]
-        self.until = time.monotonic() + PATIENCE
+        self.until = time.thread_time() + PATIENCE
 
     def report(self) -> Report:
         """Try the definition, then single mistakes, then pairs."""
@@ -67,9 +68,10 @@ class Judge:
             for candidate in self.readings:
                 if self.fits(candidate, choices, values):
                     return self._wrong(candidate, self._flaws(candidate), choices)
-        for candidate, mistakes, choices in self._suspects():
-            usable = [tried for tried in values if not isinstance(tried[1], Trouble)]
-            if self.fits(candidate, choices, usable) and not self.fits(candidate, {}, usable):
+        usable = [tried for tried in values if not isinstance(tried[1], Trouble)]
+        wrong = not any(self.fits(candidate, {}, usable) for candidate in self.readings)
+        for candidate, mistakes, choices in self._suspects() if wrong else ():
+            if self.fits(candidate, choices, usable):
                 flaws = self._flaws(candidate)
                 own = () if candidate.flaw is None else (candidate.flaw,)
                 return self._wrong(candidate, (*mistakes, *own, *flaws))
@@ -77,11 +79,23 @@ class Judge:
             if candidate.last and self.fits(candidate, {}, values):
                 flaws = self._flaws(candidate)
                 return self._wrong(candidate, flaws) if flaws else self._all_equal(candidate)
-        closest = self._ranked()[0]
-        return self._wrong(closest, (*self._by_part(closest, values), *self._flaws(closest)))
+        closest, mistakes = self._by_part(values)
+        return self._wrong(closest, (*mistakes, *self._flaws(closest)))
 
-    def _by_part(self, candidate: Candidate, values: Sequence[Tried]) -> tuple[Mistake, ...]:
+    def _by_part(self, values: Sequence[Tried]) -> tuple[Candidate, tuple[Mistake, ...]]:
         """The mistake of each part that has one of its own, such as one function of several."""
+        until = time.thread_time() + PATIENCE_BY_PART
+        best: tuple[Candidate, tuple[Mistake, ...]] | None = None
+        for candidate in self._ranked()[:CLOSE_READINGS]:
+            found = self._parts_of(candidate, values)
+            if best is None or len(found) > len(best[1]):
+                best = candidate, found
+            if time.thread_time() > until:
+                break
+        assert best is not None
+        return best
+
+    def _parts_of(self, candidate: Candidate, values: Sequence[Tried]) -> tuple[Mistake, ...]:
         found = []
         for part in self.task.parts:
             own = [one for one in values if one[0].part == part.name and not isinstance(one[1], Trouble)]
@@ -113,18 +127,20 @@ class Judge:
 
     def _suspects(self) -> Iterator[tuple[Candidate, tuple[Mistake, ...], Choices]]:
         bases = ({}, *self.task.accepts)
-        for mistake in self.task.mistakes:
-            for base in bases:
-                for candidate in self.readings:
-                    yield candidate, (mistake,), {**base, **mistake.choices}
-                    if time.monotonic() > self.until:
-                        return
+        ranked = self._ranked()
+        for near in (ranked[:CLOSE_READINGS], ranked[CLOSE_READINGS:]):
+            for mistake in self.task.mistakes:
+                for base in bases:
+                    for candidate in near:
+                        yield candidate, (mistake,), {**base, **mistake.choices}
+                        if time.thread_time() > self.until:
+                            return
         for first, second in combinations(self.task.mistakes, 2):
             if set(first.choices) & set(second.choices):
                 continue
-            for candidate in self._ranked()[:CLOSE_READINGS]:
+            for candidate in ranked[:CLOSE_READINGS]:
                 yield candidate, (first, second), {**first.choices, **second.choices}
-                if time.monotonic() > self.until:
+                if time.thread_time() > self.until:
                     return
 
     def _ranked(self) -> list[Candidate]:

@@ -61,12 +61,12 @@ def properties(
         assert isinstance(x, Tensor)
         one = first_of(student.call(made, x[:1], *inputs[1:], named=given))
         fits = isinstance(whole, Tensor) and isinstance(one, Tensor) and one.shape == whole[:1].shape
-        return {"holds": fits and bool(torch.allclose(one, whole[:1], atol=1e-4))}  # type: ignore[arg-type, index]
+        return {"holds": fits and bool(torch.allclose(one, whole[:1], atol=1e-4, equal_nan=True))}  # type: ignore[arg-type, index]
 
     def again() -> Views:
         a, b = (first_of(student.guest.call(made, *inputs, seed=seed, named=given)) for seed in (1, 2))
         return {"holds": isinstance(a, Tensor) and isinstance(b, Tensor) and a.shape == b.shape
-                and bool(torch.allclose(a, b, atol=1e-5))}  # fmt: skip
+                and bool(torch.allclose(a, b, atol=1e-5, equal_nan=True))}  # fmt: skip
 
     yield tried_case(student, Case(part, "the gradient of every weight", (), STUCK), gradient)
     yield tried_case(student, Case(part, "one example alone and in a batch", (), MIXED), apart)
