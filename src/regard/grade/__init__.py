@@ -23,6 +23,14 @@ TASKS = {
     "scalar-rnn": "recurrences:SCALAR_TASK",
     "vector-rnn": "recurrences:VECTOR_TASK",
     "grid-rnn": "recurrences:GRID_TASK",
+    "sinusoidal-positions": "sinusoids:POSITIONS_TASK",
+    "linear-attention": "sums:LINEAR_TASK",
+    "pooled-attention": "sums:POOLED_TASK",
+    "conv-matrix": "convolutions:CONV_TASK",
+    "locally-connected": "localities:LOCAL_TASK",
+    "dialogue-loss": "losses:LOSS_TASK",
+    "tokenizer": "tokens:TOKENIZER_TASK",
+    "dialogue-dataset": "dialogues:DATASET_TASK",
 }
 
 
