@@ -116,7 +116,7 @@ LOSS: list[tuple[str, str]] = [
 """),
 ]  # fmt: skip
 
-TOKENIZER = '''
+TOKENIZER = """
 import torch
 from nltk.tokenize import word_tokenize
 class MyTokenizer:
@@ -136,7 +136,7 @@ class MyTokenizer:
         for i, e in enumerate(examples):
             out[i, :len(e)] = torch.as_tensor(e)
         return out
-'''
+"""
 
 
 def edited(source: str, *changes: tuple[str, str]) -> str:
@@ -194,7 +194,7 @@ class MyTokenizer:
     ("vocab-size-without-specials", edited(TOKENIZER, ("len(self.id_to_tok)", "len(toks)"))),
     ("end-added", edited(TOKENIZER, ("for t in word_tokenize(text)])", "for t in word_tokenize(text)] + [self.pad])"))),
     ("unknown-dropped", edited(TOKENIZER, ("self.tok_to_id.get(t, self.unk) for t in word_tokenize(text)", "self.tok_to_id[t] for t in word_tokenize(text) if t in self.tok_to_id"))),
-    ("signs-dropped", edited(TOKENIZER, ("from nltk.tokenize import word_tokenize", "import re\\ndef word_tokenize(s): return re.findall(r'\\\\w+', s)".encode().decode("unicode_escape")))),
+    ("signs-dropped", edited(TOKENIZER, ("from nltk.tokenize import word_tokenize", "import re\ndef word_tokenize(s): return re.findall(r'\\w+', s)"))),
     ("padded-to-shortest", edited(TOKENIZER, ("max(len(e)", "min(len(e)"), ("out[i, :len(e)] = torch.as_tensor(e)", "out[i] = torch.as_tensor(e[:T])"))),
     ("by-frequency", edited(TOKENIZER, ("toks = sorted(set(word_tokenize(raw_text)))", "from collections import Counter\n        toks = [w for w, _ in Counter(word_tokenize(raw_text)).most_common()]"))),
     ("start-dropped-in-decode", edited(TOKENIZER, ("for i in ids)", "for i in ids if int(i) != self.start)"))),
@@ -209,7 +209,7 @@ class MyTokenizer:
     ("unknown-gets-a-new-id", edited(TOKENIZER, ("self.tok_to_id.get(t, self.unk)", "self.tok_to_id.setdefault(t, len(self.tok_to_id))"))),
 ]  # fmt: skip
 
-DATASET = '''
+DATASET = """
 import torch
 from torch.utils.data import Dataset
 class DialogueDataset(Dataset):
@@ -224,7 +224,7 @@ class DialogueDataset(Dataset):
         ids = self.tokenizer.pad_examples(examples)
         mask = (ids != self.tokenizer.pad).long()
         return {'input_ids': ids, 'input_mask': mask}
-'''
+"""
 
 DATA: list[tuple[str, str]] = [
     ("start-doubled", edited(DATASET, ("return self.tokenizer.encode(self.lines[i])", "return torch.cat([torch.tensor([self.tokenizer.start]), self.tokenizer.encode(self.lines[i])])"))),
@@ -261,7 +261,7 @@ class DialogueDataset(torch.utils.data.Dataset):
         return {"input_ids": input_ids, "input_mask": input_mask}
 """),
     ("padded-to-max", edited(DATASET, ("ids = self.tokenizer.pad_examples(examples)", "ids = torch.full((len(examples), self.max_N), self.tokenizer.pad)\n        for b, e in enumerate(examples): ids[b, :len(e)] = e"))),
-    ("start-cut-off", edited(DATASET, ("[:self.max_N]", "[1:self.max_N + 1]"))),
+    ("start-missing", edited(DATASET, ("[:self.max_N]", "[1:self.max_N + 1]"))),
     ("long-lines-dropped", edited(DATASET, ("self.lines = lines", "self.lines = [l for l in lines if len(tokenizer.encode(l)) <= max_N]"))),
     ("cut-before-encoding", edited(DATASET, ("self.tokenizer.encode(self.lines[i])[:self.max_N]", "self.tokenizer.encode(self.lines[i][:self.max_N])"))),
     ("padded-at-once", edited(DATASET, ("self.lines = lines", "self.lines = lines\n        self.all = tokenizer.pad_examples([tokenizer.encode(l)[:max_N] for l in lines])"), ("return self.tokenizer.encode(self.lines[i])[:self.max_N]", "return self.all[i]"))),
@@ -280,9 +280,9 @@ class DialogueDataset(Dataset):
         return dict(input_ids=ids, input_mask=(ids != self.tok.pad).long())
 """),
     ("mask-counts-start-out", edited(DATASET, ("mask = (ids != self.tokenizer.pad).long()", "mask = ((ids != self.tokenizer.pad) & (ids != self.tokenizer.start)).long()"))),
-    ("cut-at-the-front|start-missing", edited(DATASET, ("self.tokenizer.encode(self.lines[i])[:self.max_N]", "self.tokenizer.encode(self.lines[i])[1:][:self.max_N]"))),
+    ("start-missing", edited(DATASET, ("self.tokenizer.encode(self.lines[i])[:self.max_N]", "self.tokenizer.encode(self.lines[i])[1:][:self.max_N]"))),
     ("mask-causal", edited(DATASET, ("mask = (ids != self.tokenizer.pad).long()", "mask = torch.ones(ids.shape[1], ids.shape[1]).tril()"))),
-    ("words-counted-not-ids", edited(DATASET, ("[:self.max_N]", "[:self.max_N + 1]"))),
+    ("cut-one-long", edited(DATASET, ("[:self.max_N]", "[:self.max_N + 1]"))),
 ]  # fmt: skip
 
 WRONG = {"dialogue-loss": LOSS, "tokenizer": WORDS, "dialogue-dataset": DATA}

@@ -395,7 +395,7 @@ class LocallyConnected2d(nn.Module):
     def forward(self, x):
         return self.fc(x.flatten(1)).view(-1, self.o, self.h, self.w)
 """),
-    ("channels-apart", LOCAL_HEAD + """
+    ("channels-share-weights", LOCAL_HEAD + """
 class LocallyConnected2d(nn.Module):
     def __init__(self, in_channels, out_channels, size, kernel, stride=1, padding=0):
         super().__init__()

@@ -9,7 +9,7 @@ from regard.grade.modules import tried_case
 from regard.grade.student import Student
 from regard.grade.task import Case, Mistake, Tried, Views
 
-SHORT, LONG = 32, 128
+SHORT, LONG = 16, 64
 MOST = 7.0  # times more work at four times the length; a square makes it up to 16
 
 QUADRATIC = Mistake(
@@ -25,10 +25,13 @@ def linear_work(
 
     def act() -> Views:
         short, long = (
-            student.work(name, *args, named=named) for args, named in (apart(inputs(n)) for n in (SHORT, LONG))
+            student.work(name, *args, named=named)
+            for args, named in (apart(inputs(n)) for n in (SHORT, LONG))
         )
         grows = long / max(short, 1)
-        many = f"{LONG // SHORT} times the length is {grows:.1f} times the work ({short:,} and {long:,} numbers)"
+        many = (
+            f"{LONG // SHORT} times the length is {grows:.1f} times the work ({short:,} and {long:,} numbers)"
+        )
         return {"holds": True if grows <= MOST else many}
 
     yield tried_case(student, Case(part, call, (), QUADRATIC), act)

@@ -12,7 +12,7 @@ from torch import Tensor
 from regard.grade.sandbox import Guest, StudentError
 from regard.grade.wire import Foreign, Handle
 
-Target = str | Handle
+Target = str | Handle | Foreign
 Named = Mapping[str, object]
 
 

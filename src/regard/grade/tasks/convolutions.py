@@ -36,6 +36,8 @@ def starts(n: int, k: int, step: int, pad: int, count: str = "") -> list[int]:
     many += {"one short": -1, "one more": 1}.get(count, 0)
     if count == "as many":
         many = n
+    if count == "rounded down":
+        many = (room - k + 1) // step
     if count == "rounded up":
         many = -(-(room - k) // step) + 1
     return [i * step - (0 if count == "not centred" else pad) for i in range(many)]
@@ -54,16 +56,19 @@ def conv_matrix(kernel: Tensor, n: Size, stride: int = 1, padding: int = 0, *, k
         sizes = (n[1], n[0]) if order == "sizes" else n
     taps = {"flipped": lambda: taps.flip(0, 1), "transposed": lambda: taps if flat else taps.mT,
             "rows flipped": lambda: taps.flip(0), "cols flipped": lambda: taps.flip(1),
-            "normed": lambda: taps / taps.sum()}.get(kernel_turn, lambda: taps)()  # fmt: skip
+            "ones": lambda: torch.ones_like(taps), "normed": lambda: taps / taps.sum()}.get(kernel_turn, lambda: taps)()  # fmt: skip
     if order == "run on" and not flat:
         return conv_matrix(taps.flatten(), sizes[0] * sizes[1], stride, padding)
     steps = {"one": (1, 1), "more": (stride + 1,) * 2, "rows": (stride, 1), "cols": (1, stride),
-             "kernel": tuple(taps.shape)}.get(step, (stride, stride))  # fmt: skip
+             "dilation": (1, 1), "kernel": tuple(taps.shape)}.get(step, (stride, stride))  # fmt: skip
     pads = {"none": (0, 0), "rows": (pads[0], 0), "cols": (0, pads[1]), "one less": (max(pads[0] - 1, 0), max(pads[1] - 1, 0)),
-            "doubled": (2 * pads[0], 2 * pads[1])}.get(pad, pads)  # fmt: skip
+            "doubled": (2 * pads[0], 2 * pads[1]),
+            "full": (pads[0] + (0 if flat else len(kernel) - 1), pads[1] + len(kernel) - 1),
+            "full of both": (pads[0] + taps.shape[0] - 1, pads[1] + taps.shape[1] - 1)}.get(pad, pads)  # fmt: skip
     (R, C), (kh, kw) = sizes, taps.shape
-    rows = starts(R, kh, steps[0], pads[0], "" if flat else count)
-    cols = starts(C, kw, steps[1], pads[1], count)
+    apart = (1 if flat else stride, stride) if step == "dilation" else (1, 1)
+    rows = starts(R, (kh - 1) * apart[0] + 1, steps[0], pads[0], "" if flat else count)
+    cols = starts(C, (kw - 1) * apart[1] + 1, steps[1], pads[1], count)
     kept = border == "kept"
     height, width = (R + 2 * pads[0], C + 2 * pads[1]) if kept else (R, C)
     out = torch.zeros(len(rows), len(cols), height, width, dtype=taps.dtype)
@@ -71,7 +76,7 @@ def conv_matrix(kernel: Tensor, n: Size, stride: int = 1, padding: int = 0, *, k
         for j, left in enumerate(cols):
             for a in range(kh):
                 for b in range(kw):
-                    r, c = top + a, left + b
+                    r, c = top + a * apart[0], left + b * apart[1]
                     if kept:
                         r, c = r + pads[0], c + pads[1]
                     elif border == "wraps":
@@ -115,21 +120,26 @@ CONV_TASK = function_task(
         Mistake("kernel-transposed", "the matrix of the transposed kernel", {"kernel_turn": "transposed"}),
         Mistake("kernel-rows-flipped", "the matrix of a kernel whose rows stand upside down", {"kernel_turn": "rows flipped"}),
         Mistake("kernel-cols-flipped", "the matrix of a kernel whose columns are mirrored", {"kernel_turn": "cols flipped"}),
+        Mistake("ones-not-kernel", "ones where the kernel's numbers belong", {"kernel_turn": "ones"}),
         Mistake("kernel-normed", "a kernel that is divided by its sum", {"kernel_turn": "normed"}),
         Mistake("stride-ignored", "stride 1, whatever the stride", {"step": "one"}),
         Mistake("stride-plus-one", "windows stride + 1 apart", {"step": "more"}),
         Mistake("stride-rows-only", "the stride along rows of places alone: within a row it is 1", {"step": "rows"}),
         Mistake("stride-one-axis", "the stride within a row alone: from row to row it is 1", {"step": "cols"}),
         Mistake("windows-adjacent", "windows side by side, as if the stride were the kernel's size", {"step": "kernel"}),
+        Mistake("stride-as-dilation", "the stride between the kernel's numbers (dilation) in place of between windows", {"step": "dilation"}),
         Mistake("padding-ignored", "no padding", {"pad": "none"}),
         Mistake("padding-rows-only", "padding above and below alone", {"pad": "rows"}),
         Mistake("padding-cols-only", "padding left and right alone", {"pad": "cols"}),
         Mistake("padding-one-less", "padding − 1 zeros", {"pad": "one less"}),
         Mistake("padding-doubled", "twice the padding on every side", {"pad": "doubled"}),
+        Mistake("padding-full", "padding of k − 1 more zeros: every overlap counts (full convolution)", {"pad": "full"}),
+        Mistake("padding-full-on-both-axes", "padding of kh − 1 and kw − 1 more zeros: every overlap counts (full convolution)", {"pad": "full of both"}),
         Mistake("padding-one-side", "padding in front alone", {"count": "one side"}),
         Mistake("padding-behind-only", "padding behind alone", {"count": "other side"}),
         Mistake("padding-not-centred", "as many windows as with padding, but the first begins at the first number, not at the padding", {"count": "not centred"}),
         Mistake("last-window-missing", "one window too few: ⌊(n + 2·padding − k)/stride⌋ without the + 1", {"count": "one short"}),
+        Mistake("windows-rounded-down", "⌊(n + 2·padding − k + 1)/stride⌋ windows: the + 1 belongs behind the division", {"count": "rounded down"}),
         Mistake("window-too-many", "one window too many, which hangs over", {"count": "one more"}),
         Mistake("windows-rounded-up", "as many windows as rounding up gives: the last one hangs over", {"count": "rounded up"}),
         Mistake("square-matrix", "as many outputs as inputs", {"count": "as many"}),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor
 
 from regard.grade.modules import tried_case
-from regard.grade.sandbox import StudentError
 from regard.grade.student import Student
 from regard.grade.task import (
     Assignment,
@@ -46,7 +46,7 @@ class DialogueDataset(Dataset):
     def collate_fn(self, examples):
         """{"input_ids": (B, T), "input_mask": (B, T)} of B examples.
 
-        Shorter ones are filled up with the tokenizer's pad behind; the mask is 1 for real tokens, 0 for padding.
+        Those shorter than the longest, T, are filled up with the tokenizer's pad behind; the mask is 1 for real tokens, 0 for padding.
         """
         raise NotImplementedError
 '''
@@ -70,9 +70,9 @@ class GivenTokenizer:
 tokenizer = GivenTokenizer()
 """
 WORDS = ("<START>", "<PAD>", "<UNK>", "maybe", "no", "or", "yes")
-LINES = ("no", "yes or no", "yes yes or no maybe", "maybe no")
+LINES = ("no", "yes or no", "yes yes or no maybe", "maybe no", "or")
 MAX_N = 4
-BATCH = ((0, 6, 5, 4), (0, 4), (0, 3, 4))
+BATCH = ((0, 4), (0, 3, 4), (0, 6, 5, 4))
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def _observe(student: Student) -> Observed:
 
     for i, line in enumerate(LINES):
         call = f"the example of {line!r} with max_N={MAX_N}"
-        tried.append(tried_case(student, Case("examples", call, (Asked("item", i),)), lambda i=i: item(i)))
+        tried.append(tried_case(student, Case("examples", call, (Asked("item", i),)), partial(item, i)))
     count = Case("examples", f"len of a data set of {len(LINES)} lines", (Asked("length"),))
     tried.append(tried_case(student, count, lambda: {"length": student.call(made, method="__len__")}))
     plain = bool(items) and isinstance(items[0], list)
@@ -131,7 +131,11 @@ def _collate(student: Student, made: Handle) -> Callable[[list[object]], object]
 def _read(found: object) -> tuple[object, object, object]:
     """How it is packed, and what is in it; keys beside the two are nobody's concern."""
     if not isinstance(found, Mapping):
-        return f"no dict, but a {'tensor' if isinstance(found, Tensor) else type(found).__name__}", "none", "none"
+        return (
+            f"no dict, but a {'tensor' if isinstance(found, Tensor) else type(found).__name__}",
+            "none",
+            "none",
+        )
     keys = [key for key in ("input_ids", "input_mask") if key in found]
     return ", ".join(keys), found.get("input_ids", "none"), found.get("input_mask", "none")
 
@@ -154,8 +158,7 @@ def examples_of(lines: Sequence[str], *, start: str, cut: str, stored: str) -> l
         return [one[i : i + MAX_N] for one in whole for i in range(0, len(one), MAX_N)]
     ends: dict[str, Callable[[list[int]], list[int]]] = {
         "none": lambda one: one, "one short": lambda one: one[: MAX_N - 1], "one long": lambda one: one[: MAX_N + 1],
-        "front": lambda one: one[-MAX_N:], "start cut": lambda one: one[1 : MAX_N + 1],
-        "characters": lambda one: one, "words": lambda one: one,
+        "front": lambda one: one[-MAX_N:], "characters": lambda one: one, "words": lambda one: one,
         "start kept, last words": lambda one: one if len(one) <= MAX_N else [0, *one[-MAX_N + 1 :]],
     }  # fmt: skip
     out = [ends.get(cut, lambda one: one[:MAX_N])(one) for one in whole]
@@ -177,9 +180,16 @@ def predict(candidate: Candidate, case: Case, choices: Choices) -> Views:
             LINES, start=how.get("start", "given"), cut=how.get("cut", "max_N"), stored=how.get("stored", "")
         )
         if asked.does == "length":
-            return {"length": len(found) + {"one less": -1, "characters": sum(map(len, LINES)) - len(found)}.get(how.get("length", ""), 0)}  # fmt: skip
-        return {"ids": found[asked.number]}
+            return {"length": len(found) + {"one less": -1, "max_N": MAX_N - len(found), "characters": sum(map(len, LINES)) - len(found)}.get(how.get("length", ""), 0)}  # fmt: skip
+        own = found[asked.number]
+        return {
+            "ids": {"text": LINES[asked.number], "pairs": [own[:-1], own[1:]]}.get(how.get("stored", ""), own)
+        }
     batch = [list(one) for one in BATCH[: asked.number]]
+    if how.get("to") == "start":
+        batch = [[0, *one] for one in batch]
+    if how.get("to") == "shortest":
+        batch = [one[: min(map(len, batch))] for one in batch]
     longest = MAX_N if how.get("to") == "max_N" else max(map(len, batch))
     fill = how.get("fill", "pad")
     rows = padded([*batch, [1] * longest], 1, how.get("side", "behind"), fill, "")
@@ -190,7 +200,9 @@ def predict(candidate: Candidate, case: Case, choices: Choices) -> Views:
     at = torch.arange(longest)
     real = at >= longest - lengths[:, None] if how.get("side") == "front" else at < lengths[:, None]
     if asked.does == "ids":
-        keys = {"missing": "input_ids", "other name": "input_ids"}.get(how.get("mask", ""), "input_ids, input_mask")
+        keys = {"missing": "input_ids", "other name": "input_ids"}.get(
+            how.get("mask", ""), "input_ids, input_mask"
+        )
         return {"keys": how.get("keys", keys), "input_ids": "none" if "keys" in how else ids}
     real = real.T if how.get("side") == "time first" else real
     T = longest
@@ -219,7 +231,6 @@ DATASET_TASK = Assignment(
         Mistake("cut-one-short", "examples that are cut to max_N − 1 ids", {"cut": "one short"}),
         Mistake("cut-one-long", "examples that are cut to max_N + 1 ids: <START> counts, too", {"cut": "one long"}),
         Mistake("cut-at-the-front", "the last max_N ids in place of the first", {"cut": "front"}),
-        Mistake("start-cut-off", "max_N ids from the second on: <START> is cut off", {"cut": "start cut"}),
         Mistake("cut-before-encoding", "lines that are cut to max_N characters, not examples to max_N ids", {"cut": "characters"}),
         Mistake("cut-words", "lines that are cut to max_N words: with <START> one more", {"cut": "words"}),
         Mistake("long-lines-dropped", "long lines that are left out, not cut", {"stored": "dropped"}),
@@ -227,6 +238,10 @@ DATASET_TASK = Assignment(
         Mistake("long-lines-in-pieces", "long lines that become several examples", {"stored": "pieces"}),
         Mistake("padded-at-once", "examples that are padded before they are in a batch", {"stored": "padded"}),
         Mistake("examples-padded-to-max", "examples that are padded to max_N before they are in a batch", {"stored": "padded to max_N"}),
+        Mistake("inputs-and-targets", "pairs of inputs and targets, shifted already: that is the loss's business", {"stored": "pairs"}),
+        Mistake("text-not-ids", "lines of text: they are not encoded", {"stored": "text"}),
+        Mistake("length-of-context", "max_N in place of the number of lines as length", {"length": "max_N"}),
+        Mistake("length-of-characters", "the number of characters in place of the number of lines as length", {"length": "characters"}),
         Mistake("length-one-less", "a length that is one too small", {"length": "one less"}),
         Mistake("padded-left", "a batch that is filled up in front", {"side": "front"}),
         Mistake("batch-time-first", "a batch (T, B) in place of (B, T)", {"side": "time first"}),
@@ -235,6 +250,9 @@ DATASET_TASK = Assignment(
         Mistake("padded-with-minus-one", "a batch that is filled up with −1, not with <PAD>", {"fill": "minus one"}),
         Mistake("padded-with-unk", "a batch that is filled up with 2, which is <UNK>", {"fill": "two"}),
         Mistake("padded-to-max", "a batch that is filled up to max_N, not to its longest example", {"to": "max_N"}),
+        Mistake("padded-to-shortest", "a batch that is cut to its shortest example", {"to": "shortest"}),
+        Mistake("start-doubled-in-batch", "a batch with <START> put in front of examples that have one", {"to": "start"}),
+        Mistake("mask-with-axis", "a mask (B, 1, T) in place of (B, T)", {"mask": "spaced"}),
         Mistake("mask-inverted", "a mask that is 1 for padding", {"mask": "inverted"}),
         Mistake("mask-all-ones", "a mask of ones: padding counts as real", {"mask": "ones"}),
         Mistake("mask-by-zero", "a mask that is 0 for id 0, which is <START>, and 1 for <PAD>", {"mask": "by zero"}),
@@ -244,7 +262,7 @@ DATASET_TASK = Assignment(
         Mistake("mask-causal-by-example", "triangles (B, T, T), the model's mask of attention, not which tokens are real", {"mask": "causal by example"}),
         Mistake("mask-of-pairs", "a mask of pairs (B, T, T) in place of tokens (B, T)", {"mask": "pairs"}),
         Mistake("mask-added", "a mask of 0 and −∞ in place of 1 and 0", {"mask": "added"}),
-        Mistake("mask-of-targets", "a mask that is shifted by one: that is the loss's business", {"mask": "targets"}),
+        Mistake("mask-of-targets", "a mask that is one short, or shifted by one: the last real token counts as padding", {"mask": "targets"}),
         Mistake("mask-lengths", "lengths in place of a mask", {"mask": "lengths"}),
         Mistake("mask-missing", "a batch without input_mask", {"mask": "missing"}),
         Mistake("ids-alone", "the padded ids alone, not a dict with a mask", {"keys": "no dict, but a tensor"}),

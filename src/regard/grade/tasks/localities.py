@@ -45,19 +45,31 @@ class LocallyConnected2d(nn.Module):
         """x (B, in_channels, rows, cols) -> (B, out_channels, rows', cols'), places as in a convolution."""
         raise NotImplementedError
 '''
-NAMES = ("LocallyConnected", "LocallyConnectedLayer", "LocallyConnected2dLayer", "LocalConv2d", "LocallyConnectedConv2d")
+NAMES = (
+    "LocallyConnected",
+    "LocallyConnectedLayer",
+    "LocallyConnected2dLayer",
+    "LocalConv2d",
+    "LocallyConnectedConv2d",
+)
 ONE, MANY, MOVED, OWN, MODULE = (
     "one channel", "channels", "stride and padding", "weights of its own at every place", "as a module",
 )  # fmt: skip
-NOT_LINEAR = Mistake("activation-added", "something that is not linear in its input: a layer has no activation of its own")
+NOT_LINEAR = Mistake(
+    "activation-added", "something that is not linear in its input: a layer has no activation of its own"
+)
 SHARED = Mistake("weights-shared", "the same kernel at every place: that is a convolution")
 ALONG_ROWS = Mistake("weights-shared-along-rows", "the same kernel at all places of a row")
 ALONG_COLS = Mistake("weights-shared-along-columns", "the same kernel at all places of a column")
 FILTERS = Mistake("filters-share-weights", "the same kernel for every filter")
 CHANNELS = Mistake("channels-share-weights", "the same kernel for every input channel")
 BIAS = Mistake("bias-shared", "one bias for all places of a filter, though every place has its own")
-BIAS_FILTERS = Mistake("bias-shared-by-filters", "one bias for all filters of a place, though each has its own")
-FIXED = Mistake("weights-not-learned", "the right values, but with weights that are no parameters of the module")
+BIAS_FILTERS = Mistake(
+    "bias-shared-by-filters", "one bias for all filters of a place, though each has its own"
+)
+FIXED = Mistake(
+    "weights-not-learned", "the right values, but with weights that are no parameters of the module"
+)
 
 
 @dataclass(frozen=True)
@@ -94,7 +106,9 @@ def windows(layout: Layout, *, step: str = "", pad: str = "", count: str = "", w
     reach = {"short": k - 1, "long": k + 1}.get(window, k)
     stride = {"one": 1, "more": layout.stride + 1, "kernel": k}.get(step, layout.stride)
     padding = {"none": 0, "doubled": 2 * layout.padding}.get(pad, layout.padding)
-    tops, lefts = (starts(side, k if window != "long" else reach, stride, padding, count) for side in (rows, cols))
+    tops, lefts = (
+        starts(side, k if window != "long" else reach, stride, padding, count) for side in (rows, cols)
+    )
     sees = torch.zeros(len(tops), len(lefts), rows, cols)
     for i, top in enumerate(tops):
         for j, left in enumerate(lefts):
@@ -108,8 +122,15 @@ def windows(layout: Layout, *, step: str = "", pad: str = "", count: str = "", w
         every = every * own[:, None, :, None]
     if order == "places first":  # (places, filters) seen as (filters, places)
         every = every.transpose(0, 1)
+    if order == "channels last":
+        every = every.transpose(0, 1)
     matrix = every.reshape(layout.outs * many, layout.ins * pixels)
     shape: tuple[int, ...] = (layout.outs, len(tops), len(lefts))
+    shape = {
+        "channels last": (*shape[1:], shape[0]),
+        "flat": (layout.outs, many),
+        "all flat": (layout.outs * many,),
+    }.get(order, shape)
     if turn == "size":
         shape = (layout.outs, len(lefts), len(tops))
     return {"shape of an output": shape, "inputs that each output depends on": torch.ones_like(matrix) if across == "dense" else matrix}  # fmt: skip
@@ -120,9 +141,9 @@ def _respond(student: Student, made: Handle, layout: Layout, at: Tensor) -> tupl
     many = layout.ins * math.prod(layout.size)
     x = torch.cat([torch.zeros(1, many), torch.eye(many)]) + at.flatten()
     y = first_of(student.call(made, x.view(many + 1, layout.ins, *layout.size)))
-    if not isinstance(y, Tensor) or y.ndim != 4 or len(y) != many + 1 or not y.is_floating_point():
+    if not isinstance(y, Tensor) or y.ndim < 2 or len(y) != many + 1 or not y.is_floating_point():
         shape = tuple(y.shape) if isinstance(y, Tensor) else type(y).__name__
-        raise StudentError("shape", f"for x {(many + 1, layout.ins, *layout.size)} it gives {shape}, not 4 axes")
+        raise StudentError("ValueError", f"for x {(many + 1, layout.ins, *layout.size)} it gives {shape}")
     return y[0], y[1:] - y[0]
 
 
@@ -137,7 +158,10 @@ def _observe(student: Student) -> Observed:
             slopes = [_respond(student, made, layout, at)[1] for at in (x, -x)]
             some = torch.stack(slopes).abs().amax(0) > 1e-4  # input, filter, row, col
             seen = some.flatten(1).T.double()
-            return {"shape of an output": tuple(slopes[0].shape[1:]), "inputs that each output depends on": seen}
+            return {
+                "shape of an output": tuple(slopes[0].shape[1:]),
+                "inputs that each output depends on": seen,
+            }
 
         tried.append(tried_case(student, Case(part, str(layout), (layout,)), act))
     tried += _own(student, name)
@@ -157,8 +181,9 @@ def _own(student: Student, name: str) -> Iterator[Tried]:
         return  # the cases before have said so
     flat = slope.flatten(1)
     linear = torch.einsum("bi,ij->bj", x.flatten(1), flat) + bias.flatten()
-    fits = isinstance(value, Tensor) and value.numel() == linear.numel()
-    straight = fits and bool(torch.allclose(value.reshape(linear.shape), linear, atol=1e-3, rtol=1e-3))  # type: ignore[union-attr]
+    straight = isinstance(value, Tensor) and value.numel() == linear.numel()
+    if isinstance(value, Tensor) and straight:
+        straight = torch.allclose(value.reshape(linear.shape), linear, atol=1e-3, rtol=1e-3)
 
     def case(flaw: Mistake, call: str, holds: bool, part: str = OWN) -> Tried:
         return Case(part, call, (), flaw), {"holds": holds}
@@ -177,7 +202,9 @@ def _own(student: Student, name: str) -> Iterator[Tried]:
     yield from properties(student, made, MODULE, (x,))
 
 
-def _shared(layout: Layout, slope: Tensor, matrix: Tensor, bias: Tensor, case: Callable[[Mistake, str, bool], Tried]) -> Iterator[Tried]:
+def _shared(
+    layout: Layout, slope: Tensor, matrix: Tensor, bias: Tensor, case: Callable[[Mistake, str, bool], Tried]
+) -> Iterator[Tried]:
     taps = layout.ins * layout.kernel**2
     if not bool(((slope.abs() > 1e-4) <= (matrix > 0)).all()):
         return
@@ -192,7 +219,7 @@ def _shared(layout: Layout, slope: Tensor, matrix: Tensor, bias: Tensor, case: C
     yield case(ALONG_COLS, "kernels within a column", rows or not cols)
     yield case(FILTERS, "kernels of two filters", differ(kernels[1:], kernels[:-1]))
     yield case(CHANNELS, "kernels on two channels", differ(kernels[..., 1:, :], kernels[..., :-1, :]))
-    if differ(bias, torch.zeros_like(bias)):
+    if (rows or cols) and differ(bias, torch.zeros_like(bias)):
         yield case(BIAS, "biases at different places", differ(bias, bias[:, :1, :1].expand_as(bias)))
         yield case(BIAS_FILTERS, "biases of two filters", differ(bias[1:], bias[:-1]))
 
@@ -227,6 +254,9 @@ LOCAL_TASK = Assignment(
         Mistake("places-in-column-order", "places counted column by column, in an output whose rows are read row by row", {"turn": "places"}),
         Mistake("dense", "a dense layer: every output depends on every input", {"across": "dense"}),
         Mistake("channels-apart", "filters that see one input channel each", {"across": "own"}),
+        Mistake("channels-last", "outputs (B, rows', cols', out_channels): channels belong first", {"order": "channels last"}),
+        Mistake("places-flat", "outputs (B, out_channels, places), whose places are not brought back into rows and columns", {"order": "flat"}),
+        Mistake("all-flat", "flat outputs, which are not brought back into channels, rows and columns", {"order": "all flat"}),
         Mistake("output-order", "outputs whose axes are mixed by a reshape: places and filters must be exchanged first", {"order": "places first"}),
     ),
 )  # fmt: skip

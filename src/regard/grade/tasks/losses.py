@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 
 import torch
 from torch import Tensor
-from torch.nn.functional import cross_entropy
 
 from regard.grade.functions import Functions, function_task
 from regard.grade.modules import tried_case
@@ -58,6 +57,7 @@ def dialogue_loss(logits: Tensor, input_ids: Tensor, inp_mask: Tensor, *, shift:
         "backwards": (slice(1, None), slice(None, -1)), "by two": (slice(None, -2), slice(2, None)),
         "second on": (slice(1, -1), slice(2, None)), "wraps": (slice(None), slice(None)),
         "start left out": (slice(1, None), slice(1, None)), "last left out": (slice(None, -2), slice(1, -1)),
+        "last": (slice(-2, -1), slice(-1, None)), "first": (slice(None, 1), slice(1, 2)),
     }[shift]  # fmt: skip
     guesses, targets, real = logits[:, a], input_ids[:, b], inp_mask[:, b].double()
     if shift == "wraps":
@@ -67,6 +67,8 @@ def dialogue_loss(logits: Tensor, input_ids: Tensor, inp_mask: Tensor, *, shift:
         real = inp_mask[:, a].double() if shift == "by one" else real
     elif mask == "both":
         real = real * inp_mask[:, a]
+    if mask == "zeroed":
+        targets, real = targets * real.long(), torch.ones_like(real)
     if mixed:  # (B, T, V) seen as (B, V, T)
         guesses = guesses.reshape(len(guesses), guesses.shape[2], -1).transpose(1, 2)
     if over == "positions":
@@ -75,22 +77,29 @@ def dialogue_loss(logits: Tensor, input_ids: Tensor, inp_mask: Tensor, *, shift:
         logs = guesses.log_softmax(0)
     else:
         given = {"softmax": guesses, "twice": guesses.softmax(-1), "log twice": guesses.log_softmax(-1),
-                 "sigmoid": guesses.sigmoid(), "raw": guesses}[probability]  # fmt: skip
-        logs = given if probability == "raw" else given.log_softmax(-1)
+                 "sigmoid": guesses.sigmoid()}.get(probability, guesses)  # fmt: skip
+        if probability == "each its own":
+            logs = guesses.sigmoid().log()
+        else:
+            logs = given if probability == "raw" else given.log_softmax(-1)
     chosen = logs.gather(-1, targets[..., None])[..., 0]
     cost = {"−log p": -chosen, "log p": chosen, "−p": -chosen.exp(), "1−p": 1 - chosen.exp(), "bits": -chosen / math.log(2),
-            "p": chosen.exp(), "perplexity": -chosen,
+            "smoothed": -0.9 * chosen - 0.1 * logs.mean(-1), "perplexity": -chosen,
             "accuracy": (logs.argmax(-1) == targets).double(),
             "brier": cross_entropy_of_squares(logs, targets)}[what]  # fmt: skip
-    real = {"none": torch.ones_like(real), "logits": torch.ones_like(real), "inverted": 1 - real}.get(mask, real)
+    real = {"none": torch.ones_like(real), "logits": torch.ones_like(real), "inverted": 1 - real}.get(
+        mask, real
+    )
     kept = cost * real
-    total = {
+    means: dict[str, Callable[[], Tensor]] = {
         "all": lambda: kept.sum() / real.sum(), "sum": kept.sum, "positions": kept.mean, "kept": lambda: kept,
-        "of means": lambda: (kept.sum(1) / real.sum(1)).mean(), "batch": lambda: kept.sum() / len(kept),
-        "of means over time": lambda: (kept.sum(0) / real.sum(0).clamp(min=1)).mean(),
+        "of means": (kept.sum(1) / real.sum(1)).mean, "batch": lambda: kept.sum() / len(kept),
+        "of means over time": (kept.sum(0) / real.sum(0).clamp(min=1)).mean,
+        "first": lambda: kept[0].sum() / real[0].sum(), "vocabulary": lambda: kept.sum() / real.sum() / logits.shape[-1],
         "of sums by T": lambda: kept.sum() / (len(kept) * T), "all tokens": lambda: kept.sum() / inp_mask.sum(),
         "flat": lambda: cost[real == 1], "by example": lambda: kept.sum(1) / real.sum(1),
-    }[mean]()  # fmt: skip
+    }  # fmt: skip
+    total = means[mean]()
     return total.exp() if what == "perplexity" else total
 
 
@@ -112,7 +121,11 @@ def _cases(generator: torch.Generator) -> Iterator[tuple[str, str, tuple[object,
     real = (torch.arange(6) < lengths[:, None]).long()
     ids = torch.randint(2, 7, (3, 6), generator=generator)
     ids[:, 0] = 0
-    yield "with padding", "DialogueLoss", (_logits(generator, 3, 6, 7), ids.where(real == 1, torch.tensor(1)), real)
+    yield (
+        "with padding",
+        "DialogueLoss",
+        (_logits(generator, 3, 6, 7), ids.where(real == 1, torch.tensor(1)), real),
+    )
 
 
 def _logits(generator: torch.Generator, *shape: int) -> Tensor:
@@ -127,7 +140,7 @@ def _gradient(student: Student, name_of: Callable[[str], str]) -> Iterator[Tried
         ids, real = torch.tensor([[0, 3, 2]]), torch.ones(1, 3).long()
         loss = student.make(name_of("DialogueLoss"))
         found = student.call(Foreign("slope"), loss, _logits(generator, 1, 3, 5), ids, real)
-        return {"holds": isinstance(found, float) and found > 1e-6}
+        return {"holds": isinstance(found, float) and not found <= 1e-6}
 
     yield tried_case(student, Case("gradient", "the gradient of the logits", (), STOPPED), act)
 
@@ -147,6 +160,9 @@ LOSS_TASK = function_task(
         Mistake("first-real-token-skipped", "a loss that begins with the second target", {"shift": "second on"}),
         Mistake("start-ignored", "logits i held against token i, with <START> left out", {"shift": "start left out"}),
         Mistake("last-target-missing", "a loss that leaves out the last target", {"shift": "last left out"}),
+        Mistake("last-target-only", "the loss of the last position alone", {"shift": "last"}),
+        Mistake("first-target-only", "the loss of the first target alone", {"shift": "first"}),
+        Mistake("targets-zeroed", "a mean over all targets in which padding became token 0, <START>", {"mask": "zeroed"}),
         Mistake("padding-counted", "a mean over all targets, padding too", {"mask": "none"}),
         Mistake("mask-inverted", "a mean over the padding alone", {"mask": "inverted"}),
         Mistake("mask-not-shifted", "a mask that is not shifted with the targets: it says whether the token before is real", {"mask": "guesses"}),
@@ -156,6 +172,8 @@ LOSS_TASK = function_task(
         Mistake("divided-by-all", "a sum over real targets divided by all targets, padding too", {"mean": "positions"}),
         Mistake("divided-by-length", "a sum over real targets divided by B·T", {"mean": "of sums by T"}),
         Mistake("divided-by-tokens", "a sum over real targets divided by all real tokens, <START> too", {"mean": "all tokens"}),
+        Mistake("first-example-only", "the loss of the first example alone", {"mean": "first"}),
+        Mistake("mean-over-vocabulary", "a mean over the vocabulary as well: V times too small", {"mean": "vocabulary"}),
         Mistake("divided-by-batch", "a sum over real targets divided by the number of examples", {"mean": "batch"}),
         Mistake("sum-not-mean", "the sum over real targets, not their mean", {"mean": "sum"}),
         Mistake("no-mean", "a loss for every target, with zeros for padding, not one number", {"mean": "kept"}),
@@ -164,12 +182,14 @@ LOSS_TASK = function_task(
         Mistake("softmax-before-cross-entropy", "a softmax before the cross-entropy, which has one of its own", {"probability": "twice"}),
         Mistake("softmax-missing", "minus the logit of each target, without a softmax", {"probability": "raw"}),
         Mistake("sigmoid-before-cross-entropy", "a sigmoid before the cross-entropy", {"probability": "sigmoid"}),
+        Mistake("binary", "a sigmoid of each logit in place of the softmax", {"probability": "each its own"}),
         Mistake("softmax-over-positions", "a softmax over positions in place of the vocabulary", {"over": "positions"}),
         Mistake("softmax-over-batch", "a softmax over the batch in place of the vocabulary", {"over": "batch"}),
         Mistake("sign-forgotten", "the mean of log p, without the minus", {"what": "log p"}),
         Mistake("log-missing", "minus the mean probability of the targets, without the logarithm", {"what": "−p"}),
         Mistake("one-minus-probability", "one minus the mean probability of the targets", {"what": "1−p"}),
         Mistake("log-base-two", "logarithms of base 2: bits", {"what": "bits"}),
+        Mistake("label-smoothing", "a loss with label smoothing of 0.1, which nobody asked for", {"what": "smoothed"}),
         Mistake("perplexity", "the exponential of the loss", {"what": "perplexity"}),
         Mistake("accuracy", "the share of right guesses, which has no gradient", {"what": "accuracy"}),
         Mistake("squares", "squared errors of the probabilities", {"what": "brier"}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import torch
@@ -26,12 +27,12 @@ def sinusoidal_positions(T, dim):
 
 def sinusoidal_positions(T: int, dim: int, *, swap: bool = False, first: int = 0, exponent: str = "2i/dim",
                          layout: str = "by turns", base: float = 10_000.0, waves: str = "both", unit: str = "1",
-                         turned: bool = False) -> Tensor:  # fmt: skip
+                         turned: bool = False, backwards: bool = False) -> Tensor:  # fmt: skip
     """The table, in double precision."""
     t = torch.arange(first, first + T, dtype=torch.float64)
     units = {"1": 1.0, "1/T": 1 / T, "1/(T−1)": 1 / max(T - 1, 1), "degrees": torch.pi / 180, "2π": 2 * torch.pi,
              "/dim": 1 / dim}  # fmt: skip
-    t = t * units[unit]
+    t = (t.flip(0) if backwards else t) * units[unit]
     i = torch.arange(dim // 2, dtype=torch.float64)
     if exponent == "by component":
         c = torch.arange(dim, dtype=torch.float64)
@@ -40,13 +41,14 @@ def sinusoidal_positions(T: int, dim: int, *, swap: bool = False, first: int = 0
         powers = {
             "2i/dim": 2 * i / dim, "i/dim": i / dim, "4i/dim": 4 * i / dim, "2(i+1)/dim": 2 * (i + 1) / dim,
             "i/(half−1)": i / max(dim // 2 - 1, 1), "−2i/dim": -2 * i / dim, "0": 0 * i, "2i": 2 * i, "i": i,
-            "2i/T": 2 * i / T, "(2i+1)/dim": (2 * i + 1) / dim,
+            "2i/T": 2 * i / T, "cosine one on": 2 * i / dim, "(2i+1)/dim": (2 * i + 1) / dim,
         }  # fmt: skip
         if exponent == "product":
             divisor = torch.where(i == 0, torch.ones_like(i), base * 2 * i / dim)
         else:
             divisor = base ** powers[exponent]
-        sine = cosine = t[:, None] / divisor
+        sine = t[:, None] / divisor
+        cosine = t[:, None] / base ** (2 * (i + 1) / dim) if exponent == "cosine one on" else sine
     a, b = sine.sin(), cosine.cos()
     if waves == "sine":
         b = cosine.sin()
@@ -77,6 +79,7 @@ POSITIONS_TASK = function_task(
         Mistake("positions-from-one", "positions that count from 1 in place of 0", {"first": 1}),
         Mistake("exponent-without-two", "waves with the exponent i/dim in place of 2i/dim", {"exponent": "i/dim"}),
         Mistake("exponent-not-shared", "a wave of its own for every component c, with the exponent c/dim: sine and cosine no longer belong together", {"exponent": "by component"}),
+        Mistake("cosine-one-wave-on", "cosines of the next wave: those beside wave i have the exponent 2(i + 1)/dim", {"exponent": "cosine one on"}),
         Mistake("exponent-doubled", "waves with the exponent 4i/dim: the factor 2 is counted twice", {"exponent": "4i/dim"}),
         Mistake("frequency-from-one", "waves i = 1 … dim/2 in place of 0 … dim/2 − 1", {"exponent": "2(i+1)/dim"}),
         Mistake("exponent-of-half", "waves with the exponent i/(dim/2 − 1) in place of i/(dim/2)", {"exponent": "i/(half−1)"}),
@@ -91,9 +94,13 @@ POSITIONS_TASK = function_task(
         Mistake("only-cosine", "cosines in all components", {"waves": "cosine"}),
         Mistake("base-thousand", "waves with 1000 in place of 10000", {"base": 1e3}),
         Mistake("base-hundred-thousand", "waves with 100000 in place of 10000", {"base": 1e5}),
+        Mistake("base-e", "waves with e in place of 10000", {"base": math.e}),
+        Mistake("base-ten", "waves with 10 in place of 10000", {"base": 10.0}),
         Mistake("base-hundred", "waves with 100 in place of 10000", {"base": 1e2}),
         Mistake("positions-as-fractions", "positions from 0 to 1 in place of 0 … T − 1", {"unit": "1/(T−1)"}),
         Mistake("positions-over-length", "positions divided by T", {"unit": "1/T"}),
+        Mistake("positions-reversed", "positions from T − 1 down to 0", {"backwards": True}),
+        Mistake("positions-over-width", "positions divided by dim", {"unit": "/dim"}),
         Mistake("degrees", "angles in degrees", {"unit": "degrees"}),
         Mistake("times-two-pi", "angles times 2π", {"unit": "2π"}),
         Mistake("table-transposed", "the table (dim, T), components in rows", {"turned": True}),

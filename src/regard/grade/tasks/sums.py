@@ -48,27 +48,31 @@ FEATURES: dict[str, Callable[[Tensor], Tensor]] = {
 
 def linear_attend(query: Tensor, key: Tensor, value: Tensor, causal: bool = False, *, feature: str = "elu+1",
                   only: str = "", roles: str = "qkv", looks: str = "back", norm: str = "own", softmax: str = "",
-                  along: str = "time") -> Tensor:  # fmt: skip
+                  along: str = "time", values: str = "v") -> Tensor:  # fmt: skip
     """All pairs, so that every change is one of a matrix."""
     given = {"q": query, "k": key, "v": value}
     query, key, value = (given[one] for one in roles)
-    B, H, N, D = query.shape
+    N, D = query.shape[-2:]
     allowed = torch.ones(N, N).tril() if causal else torch.ones(N, N)
     allowed = {"back": allowed, "always": torch.ones(N, N).tril(), "never": torch.ones(N, N),
-               "forward": allowed.T, "strictly": allowed.tril(-1) if causal else allowed}[looks]  # fmt: skip
+               "forward": allowed.T, "own": torch.eye(N) if causal else allowed,
+               "strictly": allowed.tril(-1) if causal else allowed}[looks]  # fmt: skip
     if softmax in ("scaled", "plain"):
         scores = query @ key.mT * (D**-0.5 if softmax == "scaled" else 1.0)
         return scores.masked_fill(allowed == 0, float("-inf")).softmax(-1) @ value
     if softmax == "apart":
         return (query.softmax(-1) @ key.softmax(-2).mT * allowed) @ value
     phi = FEATURES[feature]
+    value = {"φ": phi, "/√D": lambda v: v * D**-0.5}.get(values, lambda v: v)(value)
     q = query if only == "keys" else phi(query)
     k = key if only == "queries" else phi(key)
     if along != "time":
         if not causal:
             return linear_attend(query, key, value, feature=feature)
-        kv, axis = torch.einsum("bhnd,bhne->bhnde", k, value), {"heads": 1, "batch": 0}[along]
-        return torch.einsum("bhnd,bhnde->bhne", q, kv.cumsum(axis)) / (q * k.cumsum(axis)).sum(-1, keepdim=True)
+        kv, axis = torch.einsum("bhnd,bhne->bhnde", k, value), {"heads": 1, "batch": 0, "width": -1}[along]
+        return torch.einsum("bhnd,bhnde->bhne", q, kv.cumsum(axis)) / (q * k.cumsum(axis)).sum(
+            -1, keepdim=True
+        )
     pairs = q @ k.mT
     above = pairs * allowed @ value
     below = {
@@ -77,7 +81,8 @@ def linear_attend(query: Tensor, key: Tensor, value: Tensor, causal: bool = Fals
         "queries": (pairs * allowed).sum(-2)[..., None], "keys alone": (allowed @ k).sum(-1, keepdim=True),
         "own, never 0": (pairs * allowed).sum(-1, keepdim=True).clamp(min=1e-6),
         "averaged": (pairs * allowed).sum(-1, keepdim=True) * N,
-        "raw keys": (q * (allowed @ key)).sum(-1, keepdim=True),
+        "queries alone": q.sum(-1, keepdim=True), "one more": 1 + (pairs * allowed).sum(-1, keepdim=True),
+        "√D": (pairs * allowed).sum(-1, keepdim=True) * D**0.5, "raw keys": (q * (allowed @ key)).sum(-1, keepdim=True),
     }  # fmt: skip
     return above / below[norm]
 
@@ -86,13 +91,20 @@ def _random(generator: torch.Generator, *shape: int) -> Tensor:
     return torch.randn(shape, generator=generator)
 
 
+def _towards(generator: torch.Generator, *shape: int) -> Tensor:
+    """Random vectors with one positive component: sums below the fraction are not lost in rounding."""
+    x = _random(generator, *shape)
+    return torch.cat([x[..., :1].abs() + 1, x[..., 1:]], -1)
+
+
 def _linear_cases(generator: torch.Generator) -> Iterator[tuple[str, str, tuple[object, ...]]]:
     for part, B, H, N, D, E in (("small", 1, 1, 2, 2, 1), ("all", 2, 3, 5, 4, 6)):
-        three = tuple(_random(generator, B, H, N, side) for side in (D, D, E))
+        pair = (_towards(generator, B, H, N, D), _towards(generator, B, H, N, D))
+        three = (*pair, _random(generator, B, H, N, E))
         yield "over all keys", "linear_attend", three
         yield "causal", "linear_attend", (*three, Named(causal=True))
         if part == "all":
-            same = tuple(_random(generator, B, 1, 7, 3) for _ in range(3))
+            same = tuple(_towards(generator, B, 1, 7, 3) for _ in range(3))
             yield "over all keys", "linear_attend", same
             yield "causal", "linear_attend", (*same, Named(causal=True))
 
@@ -104,7 +116,7 @@ def _linear_growth(student: Student, name_of: Callable[[str], str]) -> Iterator[
             generator = student.generator(3)
             return (*(_random(generator, 1, 1, n, 2) for _ in range(3)), Named(causal=causal))
 
-        call = f"the work at N = 32 and at N = 128, causal={causal}"
+        call = f"the work at N = 16 and at N = 64, causal={causal}"
         yield from linear_work(student, name_of("linear_attend"), "work grows as N", inputs, call)
 
 
@@ -138,12 +150,18 @@ LINEAR_TASK = function_task(
         Mistake("normaliser-over-queries", "weights that sum to one over the queries, not over the keys", {"norm": "queries"}),
         Mistake("normaliser-without-query", "the upper sum divided by Σ φ(k), without the query", {"norm": "keys alone"}),
         Mistake("normaliser-without-feature", "the upper sum divided by φ(q)·Σ k: the keys below have no φ", {"norm": "raw keys"}),
+        Mistake("normaliser-of-queries", "the upper sum divided by Σ φ(q) over components, without the keys", {"norm": "queries alone"}),
+        Mistake("normaliser-one-more", "the upper sum divided by 1 + Σ φ(q)·φ(k)", {"norm": "one more"}),
+        Mistake("feature-of-values", "linear attention with φ of the values, too", {"values": "φ"}),
+        Mistake("output-scaled", "linear attention divided by √D, which would cancel and is not there", {"values": "/√D"}),
         Mistake("state-averaged", "a mean over keys divided by a sum over keys", {"norm": "averaged"}),
         Mistake("causal-ignored", "sums over all keys with causal=True, too", {"looks": "never"}),
         Mistake("causal-always", "sums up to i with causal=False, too", {"looks": "always"}),
         Mistake("anti-causal", "causal sums over j ≥ i in place of j ≤ i", {"looks": "forward"}),
         Mistake("state-too-late", "causal sums over j < i: a position does not see itself", {"looks": "strictly", "norm": "own, never 0"}),
         Mistake("state-too-late-nan", "causal sums over j < i: the first position sees nothing and is 0/0", {"looks": "strictly"}),
+        Mistake("state-forgotten", "causal sums of one term: the state is overwritten, not added to", {"looks": "own"}),
+        Mistake("sum-over-width", "causal sums that run over components in place of positions", {"along": "width"}),
         Mistake("sum-over-heads", "causal sums that run over heads in place of positions", {"along": "heads"}),
         Mistake("sum-over-batch", "causal sums that run over the batch in place of positions", {"along": "batch"}),
         Mistake("queries-and-keys-swapped", "linear attention with queries and keys exchanged", {"roles": "kqv"}),
@@ -157,26 +175,28 @@ def pooled_attend(x: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor, *, scale: st
     T, C = x.shape[1:]
     q, k = x @ W_q.T, x @ W_k.T
     v = {"W_v": lambda: x @ W_v.T, "x": lambda: x, "W_k": lambda: k}[values]()
-    factor = {"√T": T**-0.5, "none": 1.0, "T": 1 / T, "√D": len(W_q) ** -0.5, "√C": C**-0.5, "D": 1 / len(W_q),
+    factor = {"√T": T**-0.5, "none": 1.0, "T": 1 / T, "√D": len(W_q) ** -0.5, "√C": C**-0.5, "√B": len(x) ** -0.5, "B": 1 / len(x), "D": 1 / len(W_q),
               "times": T**0.5}[scale]  # fmt: skip
     if gives == "by pairs":
         return (q @ k.mT * factor).softmax(-1) @ v
     alpha = factor * {
         "sum": lambda: (q @ k.mT).sum(-1), "mean": lambda: (q @ k.mT).mean(-1), "own": lambda: (q * k).sum(-1),
         "up to t": lambda: (q * k.cumsum(1)).sum(-1), "swapped": lambda: (k @ q.mT).sum(-1),
-        "last": lambda: (q * k[:, -1:]).sum(-1), "others": lambda: (q @ k.mT).sum(-1) - (q * k).sum(-1),
+        "last": lambda: (q * k[:, -1:]).sum(-1), "first": lambda: (q * k[:, :1]).sum(-1),
+        "others": lambda: (q @ k.mT).sum(-1) - (q * k).sum(-1),
     }[keys]()  # fmt: skip
     w = {
-        "softmax": lambda: alpha.softmax(-1), "exp": lambda: alpha.exp(), "linear": lambda: alpha / alpha.sum(-1, keepdim=True),
+        "softmax": lambda: alpha.softmax(-1), "exp": alpha.exp, "linear": lambda: alpha / alpha.sum(-1, keepdim=True),
         "batch": lambda: alpha.softmax(0), "none": lambda: alpha, "mean": lambda: alpha.exp() / T,
-        "sigmoid": lambda: alpha.sigmoid(),
+        "sigmoid": alpha.sigmoid,
     }[weigh]()  # fmt: skip
     if gives == "unpooled":
         return w[..., None] * v
     y = w[:, None] @ v  # B 1 E
     if gives == "running":
         return (w[..., None] * v).cumsum(1)
-    return {"pooled": y.expand(-1, T, -1), "one": y[:, 0], "one, kept": y, "mean": y.expand(-1, T, -1) / T}[gives]
+    return {"pooled": y.expand(-1, T, -1), "one": y[:, 0], "one, kept": y, "mean": y.expand(-1, T, -1) / T,
+            "sum": y.expand(-1, T, -1) * T, "residual": y + v}[gives]  # fmt: skip
 
 
 def _pooled_cases(generator: torch.Generator) -> Iterator[tuple[str, str, tuple[object, ...]]]:
@@ -192,7 +212,7 @@ def _pooled_growth(student: Student, name_of: Callable[[str], str]) -> Iterator[
         generator = student.generator(3)
         return _random(generator, 1, n, 2) / 4, *(_random(generator, 2, 2) / 4 for _ in range(3))
 
-    call = "the work at T = 32 and at T = 128"
+    call = "the work at T = 16 and at T = 64"
     yield from linear_work(student, name_of("pooled_attend"), "work grows as T", inputs, call)
 
 
@@ -208,11 +228,14 @@ POOLED_TASK = function_task(
         Mistake("scale-not-rooted", "the sums with 1/T in place of 1/√T: the mean over keys", {"scale": "T"}),
         Mistake("scale-of-width", "the sums with 1/√D in place of 1/√T", {"scale": "√D"}),
         Mistake("scale-of-input", "the sums with 1/√C in place of 1/√T", {"scale": "√C"}),
+        Mistake("scale-of-batch", "the sums with 1/√B, the size of the batch, in place of 1/√T", {"scale": "√B"}),
+        Mistake("scale-of-width-not-rooted", "the sums with 1/D in place of 1/√T", {"scale": "D"}),
         Mistake("scale-multiplied", "the sums with √T in place of 1/√T", {"scale": "times"}),
         Mistake("keys-averaged", "a mean over keys that is divided by √T as well", {"keys": "mean"}),
         Mistake("own-key-only", "a_t of the position's own key alone, without the sum over j", {"keys": "own"}),
         Mistake("causal-sums", "sums over j ≤ t in place of all j", {"keys": "up to t"}),
         Mistake("own-key-left-out", "sums over j ≠ t in place of all j", {"keys": "others"}),
+        Mistake("keys-not-summed", "a_t of the first key alone, without the sum over j", {"keys": "first"}),
         Mistake("last-key-only", "a_t of the last key alone", {"keys": "last"}),
         Mistake("queries-and-keys-swapped", "the sum over queries times each key: (Σ W_q x_j)·(W_k x_t)", {"keys": "swapped"}),
         Mistake("softmax-missing", "weights a_t / Σ a_j, without the exponential", {"weigh": "linear"}),
@@ -227,6 +250,8 @@ POOLED_TASK = function_task(
         Mistake("one-output-only", "one output (B, E) in place of the same for every t (B, T, E)", {"gives": "one"}),
         Mistake("one-output-kept", "one output (B, 1, E) in place of the same for every t (B, T, E)", {"gives": "one, kept"}),
         Mistake("pooled-mean", "outputs divided by T once more", {"gives": "mean"}),
+        Mistake("pooled-sum", "outputs times T", {"gives": "sum"}),
+        Mistake("residual-added", "outputs with the position's own value added", {"gives": "residual"}),
         Mistake("values-not-mapped", "weighted inputs, without W_v", {"values": "x"}),
         Mistake("values-are-keys", "values made with W_k in place of W_v", {"values": "W_k"}),
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -54,8 +54,8 @@ class MyTokenizer:
         raise NotImplementedError
 '''
 SPECIALS = ("<START>", "<PAD>", "<UNK>")
-RAW = "I shall not die. Shall I live? I shall, not you!"
-KNOWN, STRANGE = "You shall not live, shall you?".replace("You", "I"), "I shall sing and die."
+RAW = "You shall not die. Shall I live? I shall, not you!"
+KNOWN, STRANGE = "I shall not live, shall you?", "I shall sing and die."
 NO_SIGNS = "I shall not live"
 
 
@@ -108,12 +108,14 @@ def vocabulary(raw: str, *, split: str = "words", order: str = "sorted", special
     }[order]()  # fmt: skip
     three = {"pad first": ("<PAD>", "<START>", "<UNK>"), "unk second": ("<START>", "<UNK>", "<PAD>"),
              "pad, unk, start": ("<PAD>", "<UNK>", "<START>"), "unk first": ("<UNK>", "<START>", "<PAD>"),
-             "unk, pad, start": ("<UNK>", "<PAD>", "<START>")}.get(specials, SPECIALS)  # fmt: skip
+             "unk, pad, start": ("<UNK>", "<PAD>", "<START>"), "bare": ("START", "PAD", "UNK"),
+             "small": ("<start>", "<pad>", "<unk>"), "brackets": ("[START]", "[PAD]", "[UNK]")}.get(specials, SPECIALS)  # fmt: skip
     tokens = {"last": [*own, *three], "sorted in": sorted({*own, *three}), "none": own,
-              "without <UNK>": [*three[:2], *own]}.get(specials, [*three, *own])  # fmt: skip
+              "four": [*three, "<END>", *own], "without <UNK>": [*three[:2], *own]}.get(specials, [*three, *own])  # fmt: skip
     first = 1 if numbers == "from one" else 0
     ids = {one: i for i, one in enumerate(tokens, first)}
-    start, pad, unk = (ids.get(one, -1) for one in SPECIALS)
+    names = three if specials in ("bare", "small", "brackets") else SPECIALS
+    start, pad, unk = (tokens.index(one) if one in tokens else -1 for one in names)
     return Vocabulary(tuple(tokens), ids, start, pad, unk)
 
 
@@ -132,7 +134,7 @@ def encoded(text: str, known: Vocabulary, split: str, start: str, unknown: str) 
             out.append({"pad": known.pad, "start": known.start, "minus one": -1}.get(unknown, known.unk))
     return {"added": [known.start, *out], "none": out, "twice": [known.start, known.start, *out],
             "behind": [*out, known.start], "end": [known.start, *out, known.pad],
-            "end is start": [known.start, *out, known.start]}[start]  # fmt: skip
+            "end is start": [known.start, *out, known.start], "axis": [[known.start, *out]]}.get(start, out)  # fmt: skip
 
 
 def decoded(ids: Sequence[int], known: Vocabulary, show: str) -> object:
@@ -197,7 +199,9 @@ def _observe(student: Student) -> Observed:
             kinds.append(isinstance(ids, Tensor))
             return {"ids": ids}
 
-        tried.append(tried_case(student, Case("encode", f"encode({text!r})", (Trial("encode", text),)), encode))
+        tried.append(
+            tried_case(student, Case("encode", f"encode({text!r})", (Trial("encode", text),)), encode)
+        )
     as_given: Callable[[Sequence[int]], object] = torch.tensor if not kinds or kinds[0] else list
     tried.append(tried_case(student, Case("decode", f"decode({list(IDS)})", (Trial("decode"),)),
                             lambda: {"text": student.call(made, as_given(IDS), method="decode")}))  # fmt: skip
@@ -223,12 +227,17 @@ def _known(student: Student, made: Handle) -> Vocabulary:
     views, own = _shown(student, made), vocabulary(RAW)
     tokens, ids = views["id_to_tok"], views["tok_to_id"]
     three = [student.get(made, one) for one in ("start", "pad", "unk")]
-    numbers = [int(one) if isinstance(one, int) or (isinstance(one, Tensor) and one.numel() == 1) else None for one in three]
+    numbers = [
+        int(one) if isinstance(one, int) or (isinstance(one, Tensor) and one.numel() == 1) else None
+        for one in three
+    ]
     if not isinstance(tokens, list) or not all(isinstance(one, str) for one in tokens) or len(tokens) < 7:
         tokens = list(own.tokens)
     if not isinstance(ids, Mapping) or not all(isinstance(one, int) for one in ids.values()):
         ids = {one: i for i, one in enumerate(tokens)}
-    start, pad, unk = (ids.get(word, 0) if one is None else one for one, word in zip(numbers, SPECIALS, strict=True))
+    start, pad, unk = (
+        ids.get(word, 0) if one is None else one for one, word in zip(numbers, SPECIALS, strict=True)
+    )
     return Vocabulary(tuple(tokens), {str(key): int(one) for key, one in ids.items()}, start, pad, unk)
 
 
@@ -242,15 +251,37 @@ def predict(candidate: Candidate, case: Case, choices: Choices) -> Views:
     asked = {name: how[name] for name in ("split", "order", "specials", "numbers") if name in how}
     if trial.does in ("vocabulary", "specials"):
         own = vocabulary(RAW, **asked)
+        if how.get("own order"):
+            own = _shuffled(known)
         if trial.does == "specials":
             return {"start, pad, unk": [own.start, own.pad, own.unk]}
-        size = len(own.tokens) + {"without specials": -3, "one more": 1, "one less": -1}.get(how.get("size", ""), 0)
+        size = len(own.tokens) + {"without specials": -3, "one more": 1, "one less": -1}.get(
+            how.get("size", ""), 0
+        )
         return {"id_to_tok": list(own.tokens), "vocab_size": size, "tok_to_id": dict(own.ids)}
     if trial.does == "encode":
-        return {"ids": encoded(trial.text, known, split, how.get("start", "added"), how.get("unknown", "unk"))}
+        split = how.get("encode split", split)
+        if how.get("start") == "tokens":
+            return {"ids": ["<START>", *words_of(trial.text, split)]}
+        return {
+            "ids": encoded(trial.text, known, split, how.get("start", "added"), how.get("unknown", "unk"))
+        }
     if trial.does == "decode":
         return {"text": decoded(IDS, known, how.get("show", "all"))}
-    return {"batch": padded(BATCH, known.pad, how.get("side", "behind"), how.get("fill", "pad"), how.get("length", ""))}
+    return {
+        "batch": padded(
+            BATCH, known.pad, how.get("side", "behind"), how.get("fill", "pad"), how.get("length", "")
+        )
+    }
+
+
+def _shuffled(known: Vocabulary) -> Vocabulary:
+    """The student's own vocabulary where its order alone is wrong."""
+    own = vocabulary(RAW)
+    tokens = (*SPECIALS, *known.tokens[3:])
+    if sorted(tokens) != sorted(own.tokens) or tokens == own.tokens:
+        return own
+    return Vocabulary(tokens, {one: i for i, one in enumerate(tokens)}, 0, 1, 2)
 
 
 TOKENIZER_TASK = Assignment(
@@ -267,9 +298,13 @@ TOKENIZER_TASK = Assignment(
         Mistake("sorted-backwards", "a vocabulary from z to a", {"order": "backwards"}),
         Mistake("sorted-by-length", "a vocabulary sorted by length", {"order": "by length"}),
         Mistake("sorted-without-case", "a vocabulary sorted as if there were no capitals", {"order": "without case"}),
+        Mistake("not-sorted-at-all", "a vocabulary in no order, as a set gives it: ids differ from run to run", {"own order": "kept"}),
         Mistake("split-at-spaces", "words cut at spaces: signs stick to them", {"split": "spaces"}),
         Mistake("lowercased", "a vocabulary in small letters", {"split": "lower"}),
         Mistake("lowercased-at-spaces", "small letters, cut at spaces", {"split": "lower spaces"}),
+        Mistake("lowercased-in-encode", "an encode in small letters, beside a vocabulary with capitals", {"encode split": "lower"}),
+        Mistake("split-at-spaces-in-encode", "an encode that cuts at spaces, beside a vocabulary of words and signs", {"encode split": "spaces"}),
+        Mistake("signs-dropped-in-encode", "an encode without signs, beside a vocabulary that has them", {"encode split": "no signs"}),
         Mistake("signs-dropped", "words alone: signs are no tokens", {"split": "no signs"}),
         Mistake("lowercased-signs-dropped", "words alone, in small letters", {"split": "lower, no signs"}),
         Mistake("characters", "single characters in place of words", {"split": "characters"}),
@@ -277,6 +312,11 @@ TOKENIZER_TASK = Assignment(
         Mistake("sentences-not-cut", "full stops inside the text that stick to their words: sentences are not cut first", {"split": "sentence"}),
         Mistake("specials-at-end", "the special tokens behind the words", {"specials": "last"}),
         Mistake("specials-sorted-in", "the special tokens sorted in among the words", {"specials": "sorted in"}),
+        Mistake("fourth-special", "a fourth special token, which nobody asked for", {"specials": "four"}),
+        Mistake("unk-missing", "a vocabulary without <UNK>", {"specials": "without <UNK>"}),
+        Mistake("specials-bare", "special tokens START, PAD, UNK without < and >, which a text may hold as words", {"specials": "bare"}),
+        Mistake("specials-in-small-letters", "special tokens in small letters", {"specials": "small"}),
+        Mistake("specials-in-brackets", "special tokens in square brackets", {"specials": "brackets"}),
         Mistake("specials-missing", "a vocabulary without special tokens", {"specials": "none"}),
         Mistake("pad-first", "<PAD> as 0 and <START> as 1", {"specials": "pad first"}),
         Mistake("unk-second", "<UNK> as 1 and <PAD> as 2", {"specials": "unk second"}),
@@ -288,6 +328,8 @@ TOKENIZER_TASK = Assignment(
         Mistake("start-missing", "ids without <START>", {"start": "none"}),
         Mistake("start-doubled", "ids with <START> twice", {"start": "twice"}),
         Mistake("start-behind", "ids with <START> at the end", {"start": "behind"}),
+        Mistake("ids-with-batch-axis", "ids (1, T) in place of (T,)", {"start": "axis"}),
+        Mistake("tokens-not-ids", "an encode that gives tokens, not their ids", {"start": "tokens"}),
         Mistake("end-added", "ids with <PAD> at the end, which nobody asked for", {"start": "end"}),
         Mistake("unknown-raises", "words that are not in the vocabulary raise an error in place of becoming <UNK>", {"unknown": "raises"}),
         Mistake("unknown-dropped", "words that are not in the vocabulary are left out in place of becoming <UNK>", {"unknown": "dropped"}),
