@@ -1,5 +1,7 @@
 """Right solutions, each in another manner: no report on them may be an alarm."""
 
+from tests.grade import right_functions
+
 HEAD = """
 import torch, math
 from torch import nn
@@ -312,3 +314,4 @@ def grid_rnn(x, W_in, W_left, W_top):
 """,
     },
 }  # fmt: skip
+RIGHT |= right_functions.RIGHT

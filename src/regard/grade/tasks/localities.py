@@ -21,6 +21,7 @@ from regard.grade.task import (
     Observed,
     PartPoints,
     Tried,
+    Trouble,
     Views,
 )
 from regard.grade.tasks.convolutions import starts
@@ -177,8 +178,10 @@ def _own(student: Student, name: str) -> Iterator[Tried]:
         bias, slope = _respond(student, made, layout, zero)
         x = torch.randn(2, layout.ins, *layout.size, generator=student.generator(9))
         value = first_of(student.call(made, x))
-    except StudentError:
-        return  # the cases before have said so
+    except StudentError as error:
+        for part in (OWN, MODULE):
+            yield Case(part, str(layout)), Trouble(error.kind, error.text, error.line)
+        return
     flat = slope.flatten(1)
     linear = torch.einsum("bi,ij->bj", x.flatten(1), flat) + bias.flatten()
     straight = isinstance(value, Tensor) and value.numel() == linear.numel()
@@ -199,6 +202,8 @@ def _own(student: Student, name: str) -> Iterator[Tried]:
         kernels = flat.T[matrix > 0]
         distinct = len({round(one, 4) for one in kernels.tolist()})
         yield case(FIXED, "as many parameters as different weights", learned >= distinct, MODULE)
+    else:
+        yield Case(OWN, "its kernels"), Trouble("Untold", "they cannot be told apart in what it gives")
     yield from properties(student, made, MODULE, (x,))
 
 
@@ -207,6 +212,7 @@ def _shared(
 ) -> Iterator[Tried]:
     taps = layout.ins * layout.kernel**2
     if not bool(((slope.abs() > 1e-4) <= (matrix > 0)).all()):
+        yield Case(OWN, "its kernels"), Trouble("Untold", "they reach beyond their windows")
         return
     kernels = slope[matrix > 0].view(*bias.shape, layout.ins, taps // layout.ins)  # out, row, col, in, tap
 
