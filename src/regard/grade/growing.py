@@ -19,9 +19,17 @@ QUADRATIC = Mistake(
 
 
 def linear_work(
-    student: Student, name: str, part: str, inputs: Callable[[int], tuple[object, ...]], call: str
+    student: Student,
+    names: tuple[str, str],
+    parts: tuple[str, str],
+    inputs: Callable[[int], tuple[object, ...]],
+    call: str,
 ) -> Iterator[Tried]:
-    """Whether four times the length is about four times the work."""
+    """Whether four times the length is about four times the work, and the long one right.
+
+    `names`: the function as the task and as the student calls it; `parts`: of the work, and of the values.
+    """
+    (symbol, name), (part, whole) = names, parts
 
     def act() -> Views:
         short, long = (
@@ -34,4 +42,9 @@ def linear_work(
         )
         return {"holds": True if grows <= MOST else many}
 
+    def value() -> Views:
+        args, named = apart(inputs(LONG))
+        return {"result": student.call(name, *args, named=named)}
+
     yield tried_case(student, Case(part, call, (), QUADRATIC), act)
+    yield tried_case(student, Case(whole, f"{symbol} at this length", (symbol, *inputs(LONG))), value)

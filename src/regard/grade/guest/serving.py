@@ -22,6 +22,7 @@ KINDS: tuple[tuple[str, type[nn.Module]], ...] = (
 
 # Views, and putting together what is there already: a list that grows by `cat` is no quadratic formula.
 FREE = ("view", "expand", "transpose", "permute", "slice", "select", "aten.cat.")
+NUMBERS = Tensor.numel  # as it is before a student's code may put something else there
 
 
 class Traffic(TorchDispatchMode):
@@ -38,7 +39,7 @@ class Traffic(TorchDispatchMode):
         out = func(*args, **(kwargs if isinstance(kwargs, dict) else {}))
         if not any(word in str(func) for word in FREE):
             for value in (*args, out):
-                self.count += value.numel() if isinstance(value, Tensor) else 1
+                self.count += NUMBERS(value) if isinstance(value, Tensor) else 1
         return out
 
 

@@ -114,10 +114,16 @@ def _linear_growth(student: Student, name_of: Callable[[str], str]) -> Iterator[
 
         def inputs(n: int, causal: bool = causal) -> tuple[object, ...]:
             generator = student.generator(3)
-            return (*(_random(generator, 1, 1, n, 2) for _ in range(3)), Named(causal=causal))
+            return (*(_towards(generator, 1, 1, n, 2) for _ in range(3)), Named(causal=causal))
 
         call = f"the work at N = 16 and at N = 64, causal={causal}"
-        yield from linear_work(student, name_of("linear_attend"), "work grows as N", inputs, call)
+        yield from linear_work(
+            student,
+            ("linear_attend", name_of("linear_attend")),
+            ("work grows as N", "causal" if causal else "over all keys"),
+            inputs,
+            call,
+        )
 
 
 LINEAR_TASK = function_task(
@@ -213,7 +219,9 @@ def _pooled_growth(student: Student, name_of: Callable[[str], str]) -> Iterator[
         return _random(generator, 1, n, 2) / 4, *(_random(generator, 2, 2) / 4 for _ in range(3))
 
     call = "the work at T = 16 and at T = 64"
-    yield from linear_work(student, name_of("pooled_attend"), "work grows as T", inputs, call)
+    yield from linear_work(
+        student, ("pooled_attend", name_of("pooled_attend")), ("work grows as T", "values"), inputs, call
+    )
 
 
 POOLED_TASK = function_task(
