@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
+from regard.grade.comparing import short
 from regard.grade.modules import first_of, properties, tried_case
 from regard.grade.sandbox import StudentError
 from regard.grade.student import Student
@@ -188,46 +189,55 @@ def _own(student: Student, name: str) -> Iterator[Tried]:
     if isinstance(value, Tensor) and straight:
         straight = torch.allclose(value.reshape(linear.shape), linear, atol=1e-3, rtol=1e-3)
 
-    def case(flaw: Mistake, call: str, holds: bool, part: str = OWN) -> Tried:
-        return Case(part, call, (), flaw), {"holds": holds}
-
-    yield case(NOT_LINEAR, "the layer at a random x against the linear map that it is", straight, MODULE)
+    yield _held(
+        NOT_LINEAR,
+        MODULE,
+        "the layer at a random x",
+        straight,
+        "it is not the linear map that basis images give",
+    )
     seen = windows(layout)
     matrix, shape = seen["inputs that each output depends on"], seen["shape of an output"]
     assert isinstance(matrix, Tensor)
     assert isinstance(shape, tuple)
     if straight and tuple(bias.shape) == shape:
-        yield from _shared(layout, flat.T, matrix, bias, case)
+        yield from _shared(layout, flat.T, matrix, bias)
         learned = sum(one.value.numel() for one in entries if one.learned and one.value is not None)
         kernels = flat.T[matrix > 0]
         distinct = len({round(one, 4) for one in kernels.tolist()})
-        yield case(FIXED, "as many parameters as different weights", learned >= distinct, MODULE)
+        few = f"{learned} numbers are parameters"
+        yield _held(FIXED, MODULE, f"{distinct} different weights in its kernels", learned >= distinct, few)
     else:
         yield Case(OWN, "its kernels"), Trouble("Untold", "they cannot be told apart in what it gives")
     yield from properties(student, made, MODULE, (x,))
 
 
-def _shared(
-    layout: Layout, slope: Tensor, matrix: Tensor, bias: Tensor, case: Callable[[Mistake, str, bool], Tried]
-) -> Iterator[Tried]:
-    taps = layout.ins * layout.kernel**2
+def _held(flaw: Mistake, part: str, call: str, holds: bool, otherwise: str) -> Tried:
+    return Case(part, call, (), flaw), {"holds": True if holds else otherwise}
+
+
+def _shared(layout: Layout, slope: Tensor, matrix: Tensor, bias: Tensor) -> Iterator[Tried]:
+    taps = layout.kernel**2
     if not bool(((slope.abs() > 1e-4) <= (matrix > 0)).all()):
         yield Case(OWN, "its kernels"), Trouble("Untold", "they reach beyond their windows")
         return
-    kernels = slope[matrix > 0].view(*bias.shape, layout.ins, taps // layout.ins)  # out, row, col, in, tap
+    kernels = slope[matrix > 0].view(*bias.shape, layout.ins, taps)  # out, row, col, in, tap
 
-    def differ(a: Tensor, b: Tensor) -> bool:
-        return not torch.allclose(a, b, atol=1e-4)
+    def differ(flaw: Mistake, call: str, a: Tensor, b: Tensor, otherwise: bool = False) -> Tried:
+        same = f"both are {short(a.flatten()[: a.shape[-1]])}"
+        return _held(flaw, OWN, call, otherwise or not torch.allclose(a, b, atol=1e-4), same)
 
-    rows, cols = differ(kernels[:, 1:], kernels[:, :-1]), differ(kernels[:, :, 1:], kernels[:, :, :-1])
-    yield case(SHARED, "kernels at different places", rows or cols)
-    yield case(ALONG_ROWS, "kernels within a row", cols or not rows)
-    yield case(ALONG_COLS, "kernels within a column", rows or not cols)
-    yield case(FILTERS, "kernels of two filters", differ(kernels[1:], kernels[:-1]))
-    yield case(CHANNELS, "kernels on two channels", differ(kernels[..., 1:, :], kernels[..., :-1, :]))
-    if (rows or cols) and differ(bias, torch.zeros_like(bias)):
-        yield case(BIAS, "biases at different places", differ(bias, bias[:, :1, :1].expand_as(bias)))
-        yield case(BIAS_FILTERS, "biases of two filters", differ(bias[1:], bias[:-1]))
+    rows = not torch.allclose(kernels[:, 1:], kernels[:, :-1], atol=1e-4)
+    cols = not torch.allclose(kernels[:, :, 1:], kernels[:, :, :-1], atol=1e-4)
+    down, across = (kernels[:, 1:], kernels[:, :-1]), (kernels[:, :, 1:], kernels[:, :, :-1])
+    yield differ(SHARED, "kernels at two places", *across, rows)
+    yield differ(ALONG_ROWS, "kernels at two places of a row", *across, not rows)
+    yield differ(ALONG_COLS, "kernels at two places of a column", *down, not cols)
+    yield differ(FILTERS, "kernels of two filters", kernels[1:], kernels[:-1])
+    yield differ(CHANNELS, "kernels on two channels", kernels[..., 1:, :], kernels[..., :-1, :])
+    if (rows or cols) and bool((bias.abs() > 1e-4).any()):
+        yield differ(BIAS, "biases at two places", bias, bias[:, :1, :1].expand_as(bias))
+        yield differ(BIAS_FILTERS, "biases of two filters", bias[1:], bias[:-1])
 
 
 def predict(candidate: Candidate, case: Case, choices: Choices) -> Views:
