@@ -36,6 +36,21 @@ def sinusoidal_positions(T, dim):
 """,
     },
     "linear-attention": {
+        "in chunks, with a column of ones": """
+import torch, torch.nn.functional as F
+def linear_attend(query, key, value, causal=False, chunk=4):
+    q, k = F.elu(query) + 1, F.elu(key) + 1
+    v = F.pad(value, (0, 1), value=1.0)
+    if not causal:
+        y = q @ (k.mT @ v)
+    else:
+        S = 0; ys = []
+        for qc, kc, vc in zip(q.split(chunk, 2), k.split(chunk, 2), v.split(chunk, 2)):
+            ys.append((qc @ kc.mT).tril() @ vc + (qc @ S if torch.is_tensor(S) else 0))
+            S = S + kc.mT @ vc
+        y = torch.cat(ys, 2)
+    return y[..., :-1] / y[..., -1:].clamp(min=1e-6)
+""",
         "einsum and cumsum": TORCH + """
 def linear_attend(query, key, value, causal=False):
     q, k = F.elu(query) + 1, F.elu(key) + 1
@@ -134,6 +149,36 @@ def pooled_attention(x, W_q, W_k, W_v):
 """,
     },
     "conv-matrix": {
+        "a sum of Kronecker products": """
+import numpy as np
+def conv_matrix(kernel, n, stride=1, padding=0):
+    k = np.array(kernel)
+    def one(k, n, s, p):
+        m = (n + 2 * p - len(k)) // s + 1
+        A = np.zeros((m, n + 2 * p))
+        for i in range(m): A[i, i*s:i*s+len(k)] = k
+        return A[:, p:n + p]
+    if k.ndim == 1: return one(k, n, stride, padding)
+    # a sum of Kronecker products, one for each entry
+    total = 0
+    for a in range(k.shape[0]):
+        for b in range(k.shape[1]):
+            ea, eb = np.zeros(k.shape[0]), np.zeros(k.shape[1]); ea[a] = 1; eb[b] = 1
+            total = total + k[a, b] * np.kron(one(ea, n[0], stride, padding), one(eb, n[1], stride, padding))
+    return total
+""",
+        "windows of a unit matrix, keywords alone": """
+import torch
+def conv_matrix(kernel, n, *, stride=1, padding=0):
+    if kernel.ndim == 1:
+        M = torch.nn.functional.pad(torch.eye(n), (padding, padding)).unfold(1, len(kernel), stride)
+        return (M * kernel).sum(-1).T
+    R, C = n
+    E = torch.eye(R * C).view(R * C, R, C)
+    E = torch.nn.functional.pad(E, [padding] * 4)
+    U = E.unfold(1, kernel.shape[0], stride).unfold(2, kernel.shape[1], stride)
+    return torch.einsum("pabuv,uv->abp", U, kernel).reshape(-1, R * C)
+""",
         "columns from torch's convolution": """
 import torch
 import torch.nn.functional as F
@@ -265,6 +310,15 @@ class LocallyConnected2d(nn.Module):
 """,
     },
     "dialogue-loss": {
+        "no module, places of real targets": """
+import torch
+class DialogueLoss:
+    def __call__(self, logits, input_ids, inp_mask):
+        lp = torch.log_softmax(logits.double(), 2)
+        B, T = input_ids.shape
+        b, t = torch.nonzero(inp_mask[:, 1:], as_tuple=True)
+        return -lp[b, t, input_ids[b, t + 1]].mean()
+""",
         "ignore_index": LOSS_HEAD + """
         targets = input_ids[:, 1:].masked_fill(inp_mask[:, 1:] == 0, -100)
         return F.cross_entropy(logits[:, :-1].reshape(-1, logits.size(-1)), targets.reshape(-1))
