@@ -1,5 +1,6 @@
 """Right solutions, each in another manner: no report on them may be an alarm."""
 
+from tests.grade import right_functions
 from tests.grade.right_modules import RIGHT_MODULES
 
 HEAD = """
@@ -315,3 +316,4 @@ def grid_rnn(x, W_in, W_left, W_top):
     },
 }  # fmt: skip
 RIGHT |= RIGHT_MODULES
+RIGHT |= right_functions.RIGHT

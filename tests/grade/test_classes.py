@@ -64,6 +64,29 @@ def test_it_goes_on_where_it_was_left(handed_in, tmp_path):
     assert [row["points"] for row in first] == [0, 3, 3, 0, 0]
 
 
+def test_a_task_of_one_s_own_that_has_changed_is_graded_anew(tmp_path, monkeypatch):
+    """The results that are kept belong to the text of the task."""
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "ada.py").write_text(RIGHT)
+    own, graded = tmp_path / "own_task.py", []
+    text = """
+from regard.grade.functions import Functions, function_task
+
+TASK = function_task(name="own", title="Own", skeleton="", parts={}, mistakes=(),
+                     functions=Functions(definitions={}, cases=lambda generator: [], spellings={}))
+"""
+
+    def noted(submission, *rest):
+        graded.append(submission.student)
+        return {"student": submission.student, "points": 0, "most": 0, "reports": [], "fault": ""}
+
+    monkeypatch.setattr("regard.grade.classes._graded", noted)
+    for source in (text, text, text + "# another rule"):
+        own.write_text(source)
+        grade_class(tmp_path / "in", tmp_path / "out", [get_task(str(own))])
+    assert graded == ["ada", "ada"]
+
+
 def test_tables_and_pages(handed_in, tmp_path):
     rows = grade_class(handed_in, tmp_path / "out", [get_task("scalar-rnn")])
     lines = list(csv.DictReader(io.StringIO(as_csv(rows))))

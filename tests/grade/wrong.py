@@ -1,7 +1,10 @@
 """Wrong solutions: an edit of a right one, and the names that a report may give it."""
 
+from tests.grade import wrong_dialogue, wrong_functions, wrong_later, wrong_layers
 from tests.grade.right import RIGHT
 from tests.grade.wrong_modules import some_modules
+
+WHOLE = (wrong_functions.WRONG, wrong_layers.WRONG, wrong_dialogue.WRONG, wrong_later.WRONG)
 
 Edit = tuple[str, str, str]  # names with | between them, what stands there, what is written in its place
 
@@ -135,4 +138,5 @@ def wrong() -> list[tuple[str, str, str]]:
             source = RIGHT[task][manner]
             assert there in source, (task, names, there)
             found.append((task, names, source.replace(there, put)))
+    found += [(task, *one) for set_ in WHOLE for task, solutions in set_.items() for one in solutions]
     return [*found, *some_modules()]

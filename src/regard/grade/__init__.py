@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,6 +32,14 @@ TASKS = {
     "generate": "generating:TASK",
     "heat-map": "heat:TASK",
     "bert-gru": "sentiment:TASK",
+    "sinusoidal-positions": "sinusoids:POSITIONS_TASK",
+    "linear-attention": "sums:LINEAR_TASK",
+    "pooled-attention": "sums:POOLED_TASK",
+    "conv-matrix": "convolutions:CONV_TASK",
+    "locally-connected": "localities:LOCAL_TASK",
+    "dialogue-loss": "losses:LOSS_TASK",
+    "tokenizer": "tokens:TOKENIZER_TASK",
+    "dialogue-dataset": "dialogues:DATASET_TASK",
 }
 
 
@@ -47,7 +57,7 @@ def get_task(name: str) -> Assignment:
         found = getattr(import_file(Path(name)), "TASK", None)
         if not isinstance(found, Assignment):
             raise ValueError(f"{name} must hold TASK = function_task(…), got {type(found).__name__}")
-        return found
+        return replace(found, digest=sha256(Path(name).read_bytes()).hexdigest())
     if name not in TASKS:
         raise ValueError(
             f"no task is called {name!r}{did_you_mean(name, TASKS) or ';'} tasks: {', '.join(TASKS)}"

@@ -79,7 +79,7 @@ def grade_class(
     """
     each = submissions(folder)
     out.mkdir(parents=True, exist_ok=True)
-    names = [task.name for task in tasks] if tasks is not None else ["*"]
+    names = [f"{task.name} {task.digest}".strip() for task in tasks] if tasks is not None else ["*"]
     here = threading.local()
     sandboxes: list[Sandbox] = []
     torch.set_num_threads(1)

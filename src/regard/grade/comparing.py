@@ -54,6 +54,8 @@ def number(value: object) -> Tensor | None:
 
 def difference(got: object, want: object) -> str:
     """In one line how two values differ: their kinds, their shapes, or the first numbers that do."""
+    if want is True and isinstance(got, bool | str):  # a property
+        return got if isinstance(got, str) else "that does not hold"
     a, b = number(got), number(want)
     if a is None or b is None:
         return f"found {short(got)}, expected {short(want)}"

@@ -32,6 +32,10 @@ Definition = Callable[..., object]
 Cases = Callable[[torch.Generator], Iterable[tuple[str, str, tuple[object, ...]]]]
 
 
+class Named(dict[str, object]):
+    """Arguments that are given by name, as the last of a case's arguments."""
+
+
 def as_it_is(value: object) -> object:
     """The value itself."""
     return value
@@ -76,19 +80,19 @@ class Functions:
 
     @staticmethod
     def _called(student: Student, name: str, symbol: str, args: tuple[object, ...]) -> object:
-        if symbol[0].isupper():
-            return student.call(student.make(name), *args)
-        return student.call(name, *args)
+        args, named = apart(args)
+        target = student.make(name) if symbol[0].isupper() else name
+        return student.call(target, *args, named=named)
 
     def predict(self, candidate: Candidate, case: Case, choices: Choices) -> Views:
         """What the definition gives, with those of the choices that it knows."""
         if case.flaw is not None:
             return {"holds": True}
-        symbol, *args = case.inputs
-        definition = self.definitions[str(symbol)]
+        definition = self.definitions[str(case.inputs[0])]
+        args, named = apart(case.inputs[1:])
         known = inspect.signature(definition).parameters
         chosen = {name: value for name, value in choices.items() if name in known}
-        return {"result": self.read(definition(*args, **chosen))}
+        return {"result": self.read(definition(*args, **named, **chosen))}
 
 
 def function_task(
@@ -118,7 +122,14 @@ def written(symbol: str, args: Sequence[object]) -> str:
     return f"{symbol}({', '.join(_argument(one) for one in args)})"
 
 
+def apart(args: tuple[object, ...]) -> tuple[tuple[object, ...], Named]:
+    """Arguments by place, and those by name."""
+    return (args[:-1], args[-1]) if args and isinstance(args[-1], Named) else (args, Named())
+
+
 def _argument(value: object) -> str:
+    if isinstance(value, Named):
+        return ", ".join(f"{name}={short(one, 80)}" for name, one in value.items())
     if isinstance(value, Tensor) and value.numel() > 9:
         return f"tensor{tuple(value.shape)}"
     return short(value, 80)

@@ -27,8 +27,9 @@ def judge(task: Assignment, student: Student) -> Report:
         observed = task.observe(student)
     except StudentError as error:
         missing = error.kind == "NotFound"
-        says = error.text if missing else f"it raises {Trouble(error.kind, error.text, error.line)}"
-        return failed(task, says, _crash(error))
+        crash, trouble = _crash(error), Trouble(error.kind, error.text, error.line)
+        says = error.text if missing else f"it is {crash[0].says}" if crash else f"it raises {trouble}"
+        return failed(task, says, crash)
     except GuestLost as lost:
         return failed(task, str(lost))
     return Judge(task, observed).report()
@@ -202,6 +203,8 @@ class Judge:
         )
 
     def _says(self, named: tuple[NamedMistake, ...], wrong: Sequence[Tried]) -> str:
+        if named and named[0].name == "not-done":
+            return f"it is {named[0].says}"
         if named:
             return "your code computes " + "; and ".join(one.says for one in named)
         troubles = [got for _, got in wrong if isinstance(got, Trouble)]

@@ -19,37 +19,50 @@ def student_page(one: Row) -> str:
     """The page of one student."""
     sections = [Section(f"{report['title']}: {report['points']} of {report['most']} points", _task(report))
                 for report in reports_of(one)]  # fmt: skip
-    fault = f"<p>{escape(str(one['fault']))}</p>" if one.get("fault") else ""
-    return page(str(one["student"]), sections, under=f"{one['points']} of {one['most']} points", first=fault)
+    fault = f"<p>{escape(_sentence(one['fault']))}</p>" if one.get("fault") else ""
+    return page(str(one["student"]), sections, under=f"{one['points']} of {one['most']} points", first=fault,
+                contents=len(sections) > 1)  # fmt: skip
 
 
 def class_page(rows: Sequence[Row]) -> str:
-    """The page of the class, with a link to each student's."""
+    """The page of the class, in which each name leads to the student's own."""
     body = [
         [
             str(one["student"]),
             f"{one['points']} of {one['most']}",
-            ", ".join(name for report in reports_of(one) for name in mistakes_of(report)),
+            ", ".join(name for report in reports_of(one) for name in mistakes_of(report))
+            or str(one["fault"]),
         ]
         for one in rows
     ]
-    names = [str(one["student"]) for one in rows]
-    links = " ".join(f'<a href="{quote(name)}.html">{escape(name)}</a>' for name in names)
-    overview = Section("Students", table(["student", "points", "mistakes"], body, "words-last"))
-    return page("Grades", [overview, Section("Pages", f"<p>{links}</p>")])
+    found = table(["student", "points", "mistakes"], body, "words-last")
+    for one in rows:
+        name = str(one["student"])
+        cell, link = f">{escape(name)}</th>", f'><a href="{quote(name)}.html">{escape(name)}</a></th>'
+        found = found.replace(cell, link, 1)
+    return page("Grades", [Section("Students", found)])
+
+
+def _sentence(text: object) -> str:
+    """A text with a capital in front."""
+    return f"{str(text)[:1].upper()}{str(text)[1:]}"
 
 
 def _task(report: dict[str, object]) -> str:
     parts = report.get("parts")
     lines = [[str(part["name"]), f"{part['points']} of {part['most']}", str(part["why"])]
              for part in (parts if isinstance(parts, list) else [])]  # fmt: skip
-    out = [f"<p>{escape(str(report['says']))}</p>", table(["part", "points", "why"], lines, "words-last")]
+    head = ["part", "points", "why"] if any(line[2] for line in lines) else ["part", "points"]
+    body = [line[: len(head)] for line in lines]
+    out = [f"<p>{escape(_sentence(report['says']))}</p>", table(head, body, "words-last")]
     example = report.get("example")
     if isinstance(example, dict):
-        says = f"Smallest example: {example['call']}, {example['view']}: {example['says']}"
+        shown = example["view"] != "holds"
+        what = f", {example['view']}" if shown else ""
+        says = f"Smallest example: {example['call']}{what}: {example['says']}"
         out.append(f"<p>{escape(says)}</p>")
         grids = [card(name, _grid(example.get(name), example)) for name in ("expected", "found")]
-        out.append(row(grids))
+        out += [row(grids)] if shown else []
     found = report.get("mistakes")
     lessons = [str(one["lesson"]) for one in (found if isinstance(found, list) else []) if one.get("lesson")]
     out += [f"<p>More: <code>regard lesson {escape(name)}</code></p>" for name in dict.fromkeys(lessons)]
@@ -64,7 +77,7 @@ def _grid(value: object, example: dict[str, object]) -> str:
     """A small matrix as coloured cells with their numbers; anything else as text."""
     grid = matrix(value)
     if grid is None:
-        return f"<pre>{escape(str(value)[:1000])}</pre>"
+        return f'<pre style="white-space:pre-wrap">{escape(_plainly(value)[:1000])}</pre>'
     both = [one for name in ("found", "expected") if (one := matrix(example.get(name))) is not None]
     finite = [float(x) for one in both for x in one.flatten() if abs(float(x)) < 1e30]
     low, high = min(finite, default=0.0), max(finite, default=1.0)
@@ -81,7 +94,15 @@ def _grid(value: object, example: dict[str, object]) -> str:
                 words(x + CELL / 2, y + CELL / 2 + 4, text, fill=ink, font_size=10, text_anchor="middle")
             )
     rows, cols = grid.shape
-    return drawing(parts, (0, 0, cols * CELL, rows * CELL), "a matrix", width=cols * CELL, height=rows * CELL)
+    wide = f"max-width:{cols * CELL}px"  # a cell is as large in every picture
+    return drawing(parts, (0, 0, cols * CELL, rows * CELL), "a matrix", style=wide)
+
+
+def _plainly(value: object) -> str:
+    """A value as text, whole numbers without a point."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(_plainly, value))}]"
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def _colour(share: float) -> tuple[int, ...]:

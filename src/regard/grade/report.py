@@ -40,6 +40,11 @@ class SmallestExample:
     expected: object
     says: str
 
+    @property
+    def of_property(self) -> bool:
+        """Whether something should hold and does not, so that there are no two values to show."""
+        return self.view == "holds"
+
     def as_dict(self) -> dict[str, object]:
         """Plain values; large tensors as their shape."""
         return {"call": self.call, "view": self.view, "says": self.says,
@@ -106,6 +111,8 @@ def plain_value(value: object) -> object:
 
 def in_words(example: SmallestExample) -> list[str]:
     """The example as lines of text, matrices below each other with few digits."""
+    if example.of_property:
+        return [f"smallest example: {example.call}: {example.says}"]
     lines = [f"smallest example: {example.call}, {example.view}: {example.says}"]
     for name, value in (("found", example.found), ("expected", example.expected)):
         grid = matrix(value)

@@ -140,9 +140,10 @@ class Student:
                 out.append(name)
         return out
 
-    def work(self, target: Target, *args: object) -> int:
+    def work(self, target: Target, *args: object, named: Named | None = None) -> int:
         """How many numbers all operations of a call read and wrote."""
-        found = self.guest.ask({"do": "work", "target": target, "args": args, "seed": self.seed})
+        request = {"do": "work", "target": target, "args": args, "named": dict(named or {})}
+        found = self.guest.ask(request | {"seed": self.seed})
         return found if isinstance(found, int) else 0
 
 
