@@ -29,7 +29,9 @@ TABLE: dict[str, Action] = {
     "patterns/formula": Action(),
     "patterns/exchange": Action(),
     # token
-    #
+    "token/models": Action(),
+    "token/step": Action(),
+    "token/append": Action(),
     # costs
     #
     # vision

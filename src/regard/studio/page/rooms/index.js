@@ -4,7 +4,7 @@
 /** @type {Record<string, {title: string, load: () => Promise<{default: import("../main.js").Room}>}>} */
 export const ROOMS = {
   patterns: { title: "Patterns", load: () => import("./patterns.js") },
-  // token: One token
+  token: { title: "One token", load: () => import("./token.js") },
 
   // costs: Costs
 
