@@ -37,7 +37,9 @@ TABLE: dict[str, Action] = {
     # vision
     #
     # language
-    #
+    "language/models": Action(),
+    "language/write": STREAM,
+    "language/attention": Action(),
     # sentiment
     #
     # recurrence

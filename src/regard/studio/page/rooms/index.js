@@ -10,7 +10,7 @@ export const ROOMS = {
 
   // vision: Vision
 
-  // language: Language
+  language: { title: "Language", load: () => import("./language.js") },
 
   // sentiment: Sentiment
 
