@@ -22,14 +22,15 @@ export function side(name, state, tools, { options, layers }) {
   const status = h("p", { class: "quiet number", "data-read": `status-${name}` }), numbers = h("div", { "data-read": `facts-${name}` });
   const about = h("p", { class: "about", "aria-live": "polite", "data-read": `about-${name}` });
   const others = h("div", { class: "bars", "data-read": `others-${name}` }), looked = h("div", { class: "bars", "data-read": `looked-${name}` });
+  const legend = h("p", { class: "quiet hint" }, "The more orange a token, the less likely it was. Point at one, or use the arrow keys.");
   const inspector = h("div", { class: "inspector" }, h("div", {}, h("h3", {}, "what might have come"), others), h("div", {}, h("h3", {}, "what it looked at"), looked));
-  const element = h("section", { class: "card writer", "aria-label": name === "a" ? "The model" : "The second model" }, h("div", { class: "which2" }, model, pattern), said, status, about, inspector, numbers);
+  const element = h("section", { class: "card writer", "aria-label": name === "a" ? "The model" : "The second model" }, h("div", { class: "which2" }, model, pattern), said, legend, status, about, inspector, numbers);
 
   /** @type {Token[]} */
   let tokens = [];
   /** @type {HTMLElement[]} */
   let spans = [];
-  let drawn = 0, frame = 0, at = -1, over = "", notice = "", ended = false, version = 0;
+  let drawn = 0, frame = 0, at = -1, inspected = -1, over = "", notice = "", ended = false, version = 0;
   /** @type {Map<string, Promise<import("../parts/tensors.js").Matrix | null>>} */
   const seen = new Map();
 
@@ -40,6 +41,7 @@ export function side(name, state, tools, { options, layers }) {
     seen.clear();
     said.replaceChildren();
     point(-1);
+    inspect(-1);
     numbers.replaceChildren();
     status.textContent = "";
   }
@@ -67,6 +69,7 @@ export function side(name, state, tools, { options, layers }) {
     const count = made().length, took = seconds();
     status.textContent = [count ? `${whole(count)} tokens${took ? `, ${Math.round(count / took).toLocaleString("en")} a second` : ""}` : "", over, notice].filter(Boolean).join("; ");
     const last = tokens.at(-1);
+    if (at < 0 && last && !last.given) inspect(tokens.length - 1);
     if (last && count) numbers.replaceChildren(facts([["cache holds", `${whole(last.bytes)} bytes`, `after ${whole(tokens.length - 1)} tokens that were read`], ["perplexity", surprise(), "how many tokens it wavered between on average, at temperature 1"]]));
   }
 
@@ -76,21 +79,21 @@ export function side(name, state, tools, { options, layers }) {
     return String(Number(Math.exp(-mean).toPrecision(4)));
   }
 
-  /** @param {number} i */
+  /** Point at a token; −1 leaves what was last said of one. @param {number} i */
   function point(i) {
     at = i;
     spans.forEach((span, j) => span.classList.toggle("now", j === i));
     said.classList.toggle("pointed", i >= 0);
+    if (i >= 0) inspect(i);
+  }
+
+  /** Say of a token what else might have come and what it looked at. @param {number} i */
+  function inspect(i) {
     const one = tokens[i];
-    if (!one) {
-      about.textContent = tokens.length ? "Point at a token, or use the arrow keys. The more orange a token, the less likely it was." : "";
-      others.replaceChildren(...rows([], SHOWN));
-      looked.replaceChildren(...rows([], LOOKED));
-      return;
-    }
-    about.textContent = one.given ? `“${visible(one.label)}” is part of the prompt.` : `“${visible(one.label)}” came with ${percent(Number(one.chance.toPrecision(4)))}; the model itself gives it ${percent(Number(one.plain.toPrecision(4)))}.`;
-    others.replaceChildren(...rows(one.others.slice(0, SHOWN).map(([label, chance]) => [label, chance, label === one.label]), SHOWN));
-    attend(i);
+    inspected = i;
+    about.textContent = !one ? "" : one.given ? `“${visible(one.label)}” is part of the prompt.` : `“${visible(one.label)}” came with ${percent(Number(one.chance.toPrecision(4)))}; the model itself gives it ${percent(Number(one.plain.toPrecision(4)))}.`;
+    others.replaceChildren(...rows(one ? one.others.slice(0, SHOWN).map(([label, chance]) => [label, chance, label === one.label]) : [], SHOWN));
+    if (one) attend(i); else looked.replaceChildren(...rows([], LOOKED));
   }
 
   /** @param {number} i */
@@ -103,7 +106,7 @@ export function side(name, state, tools, { options, layers }) {
         .then((found) => { if (!found) seen.delete(key); return found && unpack(found.weights); }, () => { seen.delete(key); return null; }));
     }
     const weights = await seen.get(key);
-    if (!weights || at !== i || mine !== version) return;
+    if (!weights || inspected !== i || mine !== version) return;
     const row = weights.values.subarray(i * weights.cols, (i + 1) * weights.cols), most = row.reduce((a, b) => Math.max(a, b), 0) || 1;
     spans.forEach((span, j) => span.style.setProperty("--w", `${Math.round(100 * Math.sqrt((row[j] ?? 0) / most))}%`));
     const best = Array.from(row, (_, j) => j).sort((a, b) => row[b] - row[a]).slice(0, LOOKED).filter((j) => row[j] > 0);
@@ -127,14 +130,14 @@ export function side(name, state, tools, { options, layers }) {
     if (i >= 0 && i !== at) point(i);
   }
 
-  point(-1);
+  inspect(-1);
   return {
     element, pattern, begin, take, tokens: () => tokens, made, seconds,
     /** What stands where nothing was written. */
     blank() { element.classList.add("blank"); said.replaceChildren(empty("Nothing is written yet", "Press Write, or take an example: the text grows token by token, and each can be asked why it came.")); },
-    stale: (/** @type {boolean} */ yes) => { for (const part of [said, status, about, inspector, numbers]) part.classList.toggle("idle", yes); },
+    stale: (/** @type {boolean} */ yes) => { for (const part of [said, legend, status, about, inspector, numbers]) part.classList.toggle("idle", yes); },
     stopped() { if (!ended) { over = "stopped"; ended = true; draw(); } },
-    again: () => { if (at >= 0) point(at); },
+    again: () => { if (inspected >= 0) inspect(inspected); },
     words: () => tokens.map((one) => one.text).join(""),
   };
 }

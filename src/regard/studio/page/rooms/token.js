@@ -71,8 +71,6 @@ function mount(at, state, tools) {
   /** @type {Map<string, Reply>} */
   const kept = new Map();
   let asked = "", timer = 0, asking = false;
-  /** @type {Awaited<ReturnType<typeof chooser>>} */
-  let chosen = null;
 
   const question = () => JSON.stringify(Object.fromEntries(ASKED.map((key) => [key, state.values[key]])));
 
@@ -102,9 +100,7 @@ function mount(at, state, tools) {
 
   /** @param {unknown} error */
   function fault(error) {
-    const wrong = error instanceof AskError ? error : null, known = chosen?.of(state.values.model);
-    if (wrong?.field === "token" && state.values.token !== -1) { state.set({ token: -1 }); return; }
-    if (known && (state.values.layer > known.layers || state.values.head > known.heads)) { state.set({ layer: Math.min(state.values.layer, known.layers), head: Math.min(state.values.head, known.heads) }); return; }
+    if (error instanceof AskError && error.field === "token" && state.values.token !== -1) { state.set({ token: -1 }); return; }
     field.wrong(error instanceof Error ? error.message : String(error));
   }
 
@@ -155,7 +151,6 @@ function mount(at, state, tools) {
   }
 
   chooser(state, tools, { room: "token", keys: [["model", "model"]], at: start }).then((found) => {
-    chosen = found;
     if (!found) return;
     model.append(...found.fields);
     start.before(h("div", { class: "card controls" }, h("div", { class: "bar" }, model, h("div", { class: "grow" }, field)), h("div", { class: "label" }, h("b", {}, "tokens"), h("span", { class: "quiet" }, "click one to follow it; the darker, the more it is looked at")), chips, notice));
@@ -165,7 +160,9 @@ function mount(at, state, tools) {
       found.settle();
       if (values.temperature !== undefined && ["temperature", "topk", "topp"].some((key) => changed.has(key))) { card.show(values); head.next(card.likeliest(), reply?.tokens[reply.token] ?? ""); }
       if (!ASKED.some((key) => changed.has(key))) return;
-      if (changed.has("model") && reply && values.edits.length && changed.size === 1) { state.set({ edits: [], layer: 1, head: 1 }); return; }
+      const sizes = found.of(values.model);
+      if (sizes && (values.layer > sizes.layers || values.head > sizes.heads)) { state.set({ layer: Math.min(values.layer, sizes.layers), head: Math.min(values.head, sizes.heads) }); return; }
+      if (changed.has("model") && reply && values.edits.length && changed.size === 1) { state.set({ edits: [] }); return; }
       if (changed.has("edits")) head.draw();
       flow.classList.add("waits");
       card.busy(true);

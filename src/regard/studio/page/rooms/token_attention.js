@@ -70,7 +70,9 @@ export function attention(state, onrow) {
     if (!found || !reply || row < 0) return;
     const was = found.now[row * reply.tokens.length + col];
     if (painting === null) painting = 1 - was;
-    if (was !== painting) state.set({ edits: flipped(state.values.edits, state.values.layer, state.values.head, row, col) });
+    if (was === painting) return;
+    state.set({ edits: flipped(state.values.edits, state.values.layer, state.values.head, row, col) });
+    clearTimeout(state.timer);  // a drag is one step of the history, however slow
   }
   grids.forEach((grid, i) => {
     grid.words.hidden = true;
