@@ -3,7 +3,7 @@
 import { h, percent, whole } from "../parts/dom.js";
 import { select, text } from "../parts/fields.js";
 import { empty, facts } from "../parts/table.js";
-import { share, unpack, visible } from "../parts/tensors.js";
+import { digits, share, unpack, visible } from "../parts/tensors.js";
 
 /** @typedef {import("../parts/state.js").State} State */
 /** @typedef {import("../main.js").Tools} Tools */
@@ -91,7 +91,7 @@ export function side(name, state, tools, { options, layers }) {
   function inspect(i) {
     const one = tokens[i];
     inspected = i;
-    about.textContent = !one ? "" : one.given ? `“${visible(one.label)}” is part of the prompt.` : `“${visible(one.label)}” came with ${percent(Number(one.chance.toPrecision(4)))}; the model itself gives it ${percent(Number(one.plain.toPrecision(4)))}.`;
+    about.textContent = !one ? "" : one.given ? `“${visible(one.label)}” is part of the prompt.` : `“${visible(one.label)}” came with ${percent(one.chance)} (${digits(one.chance)}); the model itself gives it ${percent(one.plain)} (${digits(one.plain)}).`;
     others.replaceChildren(...rows(one ? one.others.slice(0, SHOWN).map(([label, chance]) => [label, chance, label === one.label]) : [], SHOWN));
     if (one) attend(i); else looked.replaceChildren(...rows([], LOOKED));
   }

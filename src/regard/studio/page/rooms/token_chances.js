@@ -1,6 +1,6 @@
 // @ts-check
 /** What comes next: every token's chance, reshaped in the browser while one drags, and the token that is then added. */
-import { h, percent, whole } from "../parts/dom.js";
+import { h, whole } from "../parts/dom.js";
 import { saveCsv, savers } from "../parts/exports.js";
 import { slider } from "../parts/fields.js";
 import { chances, ranked } from "../parts/sampling.js";
@@ -47,7 +47,7 @@ export function chancesCard(state, add) {
   function told(i) {
     if (!next) return "";
     const [text, adds] = names.get(order[i]) ?? ["", false];
-    return [`“${text}”`, `logit ${digits(next.logits[order[i]])}`, `chance ${percent(now[i])}`, `${next.unedited ? "with the mask unedited" : "as the model gives it"} ${percent(other[i])}`, adds ? "click to add it to the text" : "ends the text"].join("\n");
+    return [`“${text}”`, `logit ${digits(next.logits[order[i]])}`, `chance ${digits(now[i])}`, `${next.unedited ? "with the mask unedited" : "as the model gives it"} ${digits(other[i])}`, adds ? "click to add it to the text" : "ends the text"].join("\n");
   }
 
   draw.addEventListener("click", () => {
