@@ -228,6 +228,26 @@ def test_the_address_is_the_state_and_back_is_undo(visit, play):
     seen.clean()
 
 
+def test_back_leads_to_the_room_before_as_it_was(visit, play):
+    seen = visit().room("patterns", "n=50")
+    seen.room("token", "model=zoo:play-gpt&text=KING")
+    seen.page.wait_for_selector(".flow:not(.waits):not([hidden])", timeout=40_000)
+    seen.page.get_by_role("button", name="Let it write on").click()
+    seen.page.wait_for_selector("main[data-ready=language]")
+    seen.page.wait_for_selector(".writer")
+    assert seen.key("prompt").input_value() == "KING"
+    assert seen.key("modela").input_value() == "zoo:play-gpt"
+    for name, there in (("token", "text=KING"), ("patterns", "n=50")):
+        seen.page.go_back()
+        seen.page.wait_for_selector(f"main[data-ready={name}]")
+        seen.wait_state(there)
+    for name in ("token", "language"):
+        seen.page.go_forward()
+        seen.page.wait_for_selector(f"main[data-ready={name}]")
+    assert "modela=zoo:play-gpt&modelb=play-gpt&prompt=KING" in seen.state
+    seen.clean()
+
+
 @pytest.mark.parametrize("text", ["tokens=1e99&layer=44&topp=0&run=1", "modela=none&prompt=%E0%A4%A&seed=-4"])
 def test_any_address_opens(visit, text):
     seen = opened(visit(), text)

@@ -61,7 +61,7 @@ function mount(at, state, tools) {
   const first = embedding(), board = heads(state), head = attention(state, shade), feed = feedforward(), last = wayOut();
   const card = chancesCard(state, add);
   const flow = h("div", { class: "flow", hidden: true }, h("div", { class: "steps" }, first.element, board.element, ...head.stages, feed.element, last.element), h("aside", {}, card.element));
-  const write = h("button", { type: "button", class: "button", onclick: () => tools.go("language", { model: state.values.model, text: state.values.text }) }, "Let it write on");
+  const write = h("button", { type: "button", class: "button", onclick: () => tools.go("language", { modela: state.values.model, prompt: state.values.text }) }, "Let it write on");
   const right = [h("button", { type: "button", class: "button", onclick: csv }, "All numbers as CSV"), ...(tools.has("language") ? [write] : []), copier("Copy link", tools.link)];
   const start = h("div", { class: "card waiting" }, h("p", { class: "quiet" }, "Loading the models …"));
   at.append(lede("What happens to one token", "A small model that really runs: follow a token through it, number by number, and change what it may look at.", ...right), gallery(state, examples, "Texts to begin with"), start);
@@ -73,6 +73,9 @@ function mount(at, state, tools) {
   let asked = "", timer = 0, asking = false;
 
   const question = () => JSON.stringify(Object.fromEntries(ASKED.map((key) => [key, state.values[key]])));
+
+  /** Whether two questions differ in their edits alone, so that a drag is seen while it goes on. @param {string} a @param {string} b */
+  const alike = (a, b) => JSON.stringify({ ...JSON.parse(a), edits: [] }) === JSON.stringify({ ...JSON.parse(b), edits: [] });
 
   /** Ask for what the state says unless it is known; while an answer is awaited, the newest question waits. */
   async function ask() {
@@ -89,8 +92,8 @@ function mount(at, state, tools) {
         if (kept.size >= KEPT) kept.delete(/** @type {string} */ (kept.keys().next().value));
         kept.set(now, found);
         asked = now;
-        if (question() === now || state.values.edits.length) show(found);
-      } else if (question() === now) asked = "";  // cancelled: what is greyed stays so until something changes
+        if (question() === now || alike(question(), now)) show(found);
+      } else if (question() === now && !tools.ended.aborted) { asked = ""; notice.textContent = "Cancelled: what is greyed is of another question. Change anything to ask again."; }
     } catch (error) {
       asked = "";
       if (question() === now) fault(error);

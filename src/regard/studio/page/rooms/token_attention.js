@@ -78,16 +78,16 @@ export function attention(state, onrow) {
     grid.words.hidden = true;
     grid.onpoint = (row, col) => { grids.forEach((other) => { if (other !== grid) other.point(row, col); }); point(row, col); };
     const { canvas } = grid;
-    let touched = "";
+    const cell = () => `${grid.row} ${grid.col}`, done = () => { if (painting !== null) { painting = null; state.commit(); } };
+    let touched = "", known = "";  // a finger may scroll: it edits where it leaves, and outside of the mask only what it points at already
     canvas.addEventListener("pointerdown", (event) => {
       painting = null;
-      const cell = `${grid.row} ${grid.col}`, again = cell === touched;
-      touched = cell;
-      if (event.button || (event.pointerType === "touch" && !again && i !== 1)) return;  // a first touch only points
-      edit(grid.row, grid.col);
+      if (event.pointerType === "touch") [touched, known] = [cell(), i === 1 ? cell() : touched];
+      else if (!event.button) edit(grid.row, grid.col);
     });
-    canvas.addEventListener("pointermove", (event) => { if (event.buttons & 1 && painting !== null) edit(grid.row, grid.col); });
-    addEventListener("pointerup", () => { if (painting !== null) { painting = null; state.commit(); } }, { signal: ended.signal });
+    canvas.addEventListener("pointermove", (event) => { if (event.pointerType !== "touch" && event.buttons & 1 && painting !== null) edit(grid.row, grid.col); });
+    canvas.addEventListener("pointerup", (event) => { if (event.pointerType === "touch" && known === cell()) { edit(grid.row, grid.col); done(); } });
+    addEventListener("pointerup", done, { signal: ended.signal });
     canvas.addEventListener("keydown", (event) => {
       if (event.key !== "Enter" && event.key !== " ") return;
       event.preventDefault();
