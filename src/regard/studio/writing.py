@@ -27,7 +27,7 @@ GIVEN = 128  # tokens of a prompt
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenToken:
     """One token that was written: its chance, what else was likely, and what the cache then holds."""
 
     token: int
@@ -71,7 +71,7 @@ def patterned(run: LanguageRun, pattern: Pattern) -> LanguageRun:
 
 
 @torch.no_grad()
-def written(run: LanguageRun, asked: Prompt, how: Sampling, seed: int) -> Iterator[Written]:
+def written(run: LanguageRun, asked: Prompt, how: Sampling, seed: int) -> Iterator[WrittenToken]:
     """Token after token, the one that ends the text being the last."""
     gpt, draw = run.gpt, torch.Generator(run.device).manual_seed(seed)
     cache = gpt.cache(len(asked.ids) + asked.tokens)
@@ -84,7 +84,7 @@ def written(run: LanguageRun, asked: Prompt, how: Sampling, seed: int) -> Iterat
         shaped, plain = chances(logits[0], how), logits[0].float().softmax(-1)
         best = shaped.topk(min(ALTERNATIVES, len(shaped)))
         others = tuple(zip(best.indices.tolist(), best.values.tolist(), strict=True))
-        yield Written(token, float(shaped[token]), float(plain[token]), others, cache.nbytes, seconds)
+        yield WrittenToken(token, float(shaped[token]), float(plain[token]), others, cache.nbytes, seconds)
         if token in how.stop:  # type: ignore[operator]
             return
         ids = torch.tensor([[token]], device=run.device)

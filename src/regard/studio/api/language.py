@@ -11,12 +11,12 @@ from regard.models.sampling import Sampling
 from regard.probe import see
 from regard.studio import limits
 from regard.studio.api.body import Body
+from regard.studio.api.one_token import packed
 from regard.studio.api.patterns import read as read_pattern
-from regard.studio.api.token import packed
 from regard.studio.limits import FieldError
 from regard.studio.models import here
 from regard.studio.speech import label, writers
-from regard.studio.writing import GIVEN, Detokenised, Written, patterned, prompt, written
+from regard.studio.writing import GIVEN, Detokenised, WrittenToken, patterned, prompt, written
 from regard.train.runs.language import LanguageRun
 
 DEFAULT = "zoo:dialogue"
@@ -111,13 +111,13 @@ class _Side:
         self.over = True
         return {"side": self.name, "over": ""}
 
-    def _step(self) -> Written:
+    def _step(self) -> WrittenToken:
         try:
             return next(self.steps)
         except ValueError as error:  # a pattern that ends, or that a cache cannot serve
             raise FieldError(f"pattern{self.name}", str(error)) from error
 
-    def _told(self, step: Written) -> dict[str, object]:
+    def _told(self, step: WrittenToken) -> dict[str, object]:
         reader, self.count = self.run.reader, self.count + 1
         return {
             "side": self.name,

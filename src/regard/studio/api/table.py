@@ -19,6 +19,7 @@ class Action:
     streams: bool = False  # a line of JSON for each part
 
 
+ELSEWHERE = {"token": "one_token"}  # a room whose file has another name: Python has a module `token`
 STREAM = Action(limits.LONG, streams=True)
 
 TABLE: dict[str, Action] = {

@@ -4,7 +4,7 @@
 /** @type {Record<string, {title: string, load: () => Promise<{default: import("../main.js").Room}>}>} */
 export const ROOMS = {
   patterns: { title: "Patterns", load: () => import("./patterns.js") },
-  token: { title: "One token", load: () => import("./token.js") },
+  token: { title: "One token", load: () => import("./one_token.js") },
 
   // costs: Costs
 

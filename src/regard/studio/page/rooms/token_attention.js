@@ -9,7 +9,7 @@ import { editedCells, flipped, without } from "./token_edits.js";
 import { line, stage } from "./token_steps.js";
 
 /** @typedef {import("../parts/state.js").State} State */
-/** @typedef {import("./token.js").Reply} Reply */
+/** @typedef {import("./one_token.js").Reply} Reply */
 /** @typedef {import("../parts/grid.js").Cells} Cells */
 
 const LEVELS = 33;

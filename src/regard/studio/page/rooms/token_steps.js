@@ -7,7 +7,7 @@ import { bytes, largest, share, visible } from "../parts/tensors.js";
 import { tipped } from "../parts/tip.js";
 
 /** @typedef {import("../parts/state.js").State} State */
-/** @typedef {import("./token.js").Reply} Reply */
+/** @typedef {import("./one_token.js").Reply} Reply */
 /** @typedef {import("../parts/tensors.js").Matrix} Matrix */
 
 /** One step: a number, what happens, the shapes. @param {number} number @param {string} title */
@@ -103,7 +103,7 @@ export function heads(state) {
     show(given) {
       if (reply?.model.layers !== given.model.layers || reply?.model.heads !== given.model.heads) build(given.model.layers, given.model.heads);
       reply = given;
-      step.say(`${given.model.heads} heads a layer, each with a way of looking of its own: rows look at columns, the darker the more.${given.maps.first || given.maps.does.length < given.model.layers ? " Pictures are of the chosen layer alone." : ""}`, `${given.model.layers} × ${given.model.heads}`);
+      step.say(`${given.model.heads} heads a layer, each with a way of looking of its own: rows look at columns, the stronger the colour the more.${given.maps.first || given.maps.does.length < given.model.layers ? " Pictures are of the chosen layer alone." : ""}`, `${given.model.layers} × ${given.model.heads}`);
       draw();
     },
   };

@@ -203,7 +203,9 @@ def _maps(seen: Walk, layer: int) -> dict[str, object]:
 
 def _lens(run: LanguageRun, seen: Walk, token: int, likeliest: int) -> list[list[object]]:
     """At each depth, were the model to end there: the likeliest next token, its chance, the final one's."""
-    chances = seen.lens(run.gpt, token).float().softmax(-1)
+    logits = seen.lens(run.gpt, token).float()
+    logits[:, [*end_of(run)[1]]] = -torch.inf
+    chances = logits.softmax(-1)
     best = chances.argmax(-1)
     return [
         [label(run.reader, int(i)), float(row[i]), float(row[likeliest])]

@@ -53,7 +53,7 @@ function unpacked(said) {
 
 /** @param {HTMLElement} at @param {State} state @param {import("../main.js").Tools} tools */
 function mount(at, state, tools) {
-  tools.style("token");
+  tools.style("one_token");
   const examples = TEXTS.map((one) => ({ name: one, set: () => ({ text: one, token: -1 }) }));
   const field = text(state, "text", { label: "text", hint: "up to 48 tokens", most: 4000 });
   const model = h("div", { class: "which" }), chips = h("div", { class: "chips", role: "group", "aria-label": "Tokens: choose the one to follow" });
@@ -156,7 +156,7 @@ function mount(at, state, tools) {
   chooser(state, tools, { room: "token", keys: [["model", "model"]], at: start }).then((found) => {
     if (!found) return;
     model.append(...found.fields);
-    start.before(h("div", { class: "card controls" }, h("div", { class: "bar" }, model, h("div", { class: "grow" }, field)), h("div", { class: "label" }, h("b", {}, "tokens"), h("span", { class: "quiet" }, "click one to follow it; the darker, the more it is looked at")), chips, notice));
+    start.before(h("div", { class: "card controls" }, h("div", { class: "bar" }, model, h("div", { class: "grow" }, field)), h("div", { class: "label" }, h("b", {}, "tokens"), h("span", { class: "quiet" }, "click one to follow it; the stronger its colour, the more it is looked at")), chips, notice));
     start.after(flow);
     let typed = state.values.text;
     state.watch((values, changed) => {
