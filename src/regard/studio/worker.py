@@ -23,7 +23,7 @@ import torch
 from regard.studio import limits, models
 from regard.studio.api import patterns  # noqa: F401
 from regard.studio.api.body import Body
-from regard.studio.api.table import TABLE
+from regard.studio.api.table import ELSEWHERE, TABLE
 
 READY, PART, ANSWER, REFUSAL, FAILURE, STOPPED = b"R", b"P", b"A", b"W", b"F", b"S"
 SPARE = 5  # seconds after which it ends itself, should nobody be left to do so
@@ -69,7 +69,9 @@ def main() -> None:
 def _answered(name: str, fields: object) -> Iterator[tuple[bytes, bytes]]:
     room, _, action = name.partition("/")
     try:
-        work = getattr(import_module(f"regard.studio.api.{room}"), action.replace("-", "_"))
+        work = getattr(
+            import_module(f"regard.studio.api.{ELSEWHERE.get(room, room)}"), action.replace("-", "_")
+        )
         said = work(Body(fields))
         if TABLE[name].streams:
             for part in said:

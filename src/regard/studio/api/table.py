@@ -19,6 +19,7 @@ class Action:
     streams: bool = False  # a line of JSON for each part
 
 
+ELSEWHERE = {"token": "one_token"}  # a room whose file has another name: Python has a module `token`
 STREAM = Action(limits.LONG, streams=True)
 
 TABLE: dict[str, Action] = {
@@ -29,13 +30,17 @@ TABLE: dict[str, Action] = {
     "patterns/formula": Action(),
     "patterns/exchange": Action(),
     # token
-    #
+    "token/models": Action(),
+    "token/step": Action(),
+    "token/append": Action(),
     # costs
     #
     # vision
     #
     # language
-    #
+    "language/models": Action(),
+    "language/write": STREAM,
+    "language/attention": Action(),
     # sentiment
     #
     # recurrence

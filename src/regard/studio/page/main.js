@@ -49,7 +49,9 @@ async function show() {
   /** @type {Room} */
   const room = (await ROOMS[name].load()).default;
   if (mine !== turn) return;
-  open?.close();
+  const was = open;
+  open = null;  // what a room leaves undone is no step in the history of the next
+  was?.close();
   untip();
   const stop = new AbortController(), { ask, stream, cancel } = asker(name, stop.signal);
   const state = new State(room.defaults, room.clean);

@@ -23,14 +23,29 @@ export function savePng(name, wide, high, draw) {
 }
 
 /** An SVG element as a file with the colours that it has now. @param {string} name @param {SVGElement} picture */
-export function saveSvg(name, picture) {
+export const saveSvg = (name, picture) => save(name, svgText(picture), "image/svg+xml");
+
+/** The same as a PNG file, on the ground that `fill` is. @param {string} name @param {SVGElement} picture @param {string} fill */
+export async function savePngOf(name, picture, fill) {
+  const { width, height } = picture.getBoundingClientRect(), image = new Image();
+  image.src = URL.createObjectURL(new Blob([svgText(picture)], { type: "image/svg+xml" }));
+  await image.decode();
+  savePng(name, Math.round(2 * width), Math.round(2 * height), (ctx) => { ctx.fillStyle = fill; ctx.fillRect(0, 0, 2 * width, 2 * height); ctx.drawImage(image, 0, 0, 2 * width, 2 * height); });
+  URL.revokeObjectURL(image.src);
+}
+
+/** @param {SVGElement} picture */
+function svgText(picture) {
   const copy = /** @type {SVGElement} */ (picture.cloneNode(true)), from = [picture, ...picture.querySelectorAll("*")], to = [copy, ...copy.querySelectorAll("*")];
   from.forEach((one, i) => {
     const style = getComputedStyle(one);
     for (const key of ["fill", "stroke", "stroke-width", "stroke-dasharray", "font-size", "font-family", "opacity"]) to[i].setAttribute(key, style.getPropertyValue(key));
   });
   copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
-  save(name, copy.outerHTML, "image/svg+xml");
+  const { width, height } = picture.getBoundingClientRect();
+  copy.setAttribute("width", String(Math.round(width)));
+  copy.setAttribute("height", String(Math.round(height)));
+  return copy.outerHTML;
 }
 
 /** A button that copies what `text` gives, and says so. @param {string} words @param {() => string} text */

@@ -4,13 +4,13 @@
 /** @type {Record<string, {title: string, load: () => Promise<{default: import("../main.js").Room}>}>} */
 export const ROOMS = {
   patterns: { title: "Patterns", load: () => import("./patterns.js") },
-  // token: One token
+  token: { title: "One token", load: () => import("./one_token.js") },
 
   // costs: Costs
 
   // vision: Vision
 
-  // language: Language
+  language: { title: "Language", load: () => import("./language.js") },
 
   // sentiment: Sentiment
 

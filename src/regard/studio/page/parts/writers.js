@@ -1,0 +1,32 @@
+// @ts-check
+/** The list of language models of a room: which there are comes from the server, which is chosen stands in the URL. */
+import { h } from "./dom.js";
+import { select } from "./fields.js";
+import { empty, failed } from "./table.js";
+
+/** @typedef {{name: string, layers: number, heads: number, width: number, vocab: number, patterns: string[], linear: boolean[]}} Writer */
+
+/**
+ * Ask for the models and build the field; where none was chosen the first one is, without a step of the history.
+ * @param {import("./state.js").State} state @param {import("../main.js").Tools} tools
+ * @param {{room: string, keys: [string, string][], at: HTMLElement}} given `keys`: state keys with their labels; what is wrong is said in `at`
+ * @returns {Promise<{writers: Writer[], fields: HTMLElement[], of: (name: string) => Writer | undefined, settle: () => void} | null>}
+ */
+export async function chooser(state, tools, { room, keys, at }) {
+  let said;
+  try { said = await tools.ask("models", {}, { at }); } catch (error) { at.replaceChildren(failed(error)); return null; }
+  if (!said) return null;
+  /** @type {Writer[]} */
+  const writers = said.models;
+  if (!writers.length) { at.replaceChildren(empty("No language model is here", said.missing)); return null; }
+  const options = writers.map(({ name, layers, heads }) => /** @type {[string, string]} */ ([name, `${name} · ${layers} × ${heads} heads`]));
+  const settle = () => {
+    const wrong = keys.filter(([key]) => !writers.some(({ name }) => name === state.values[key]));
+    if (!wrong.length) return;
+    state.values = { ...state.values, ...Object.fromEntries(wrong.map(([key]) => [key, writers[0].name])) };
+    history.replaceState(null, "", `#${room}?${state.text()}`);
+  };
+  settle();
+  const fields = keys.map(([key, label]) => h("div", {}, select(state, key, { label, options })));
+  return { writers, fields, settle, of: (name) => writers.find((one) => one.name === name) };
+}
