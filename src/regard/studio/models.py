@@ -59,10 +59,8 @@ class Models:
 
 def gather(folders: Sequence[str | Path] = ()) -> Models:
     """The runs in these folders, which must open, and all of the zoo that can be opened."""
-    runs: dict[str, Run] = {}
+    runs: dict[str, Run] = {name: open_run(folder) for name, folder in named(folders).items()}
     faults = []
-    for folder in folders:
-        runs[_free(Path(folder).name, runs)] = open_run(folder)
     for name in zoo.names():
         try:
             runs[f"{ZOO}{name}"] = zoo.load(name)
@@ -85,7 +83,19 @@ def kind(run: Run) -> str:
     return next((word for known, word in WORDS.items() if isinstance(run, known)), "other")
 
 
-def _free(name: str, taken: dict[str, Run]) -> str:
+def named(folders: Sequence[str | Path]) -> dict[str, Path]:
+    """The folders by the names that visitors know.
+
+    >>> list(named(["runs/a", "runs/b", "old/a"]))
+    ['a', 'b', 'a-2']
+    """
+    out: dict[str, Path] = {}
+    for folder in folders:
+        out[_free(Path(folder).name, out)] = Path(folder)
+    return out
+
+
+def _free(name: str, taken: dict[str, Path]) -> str:
     """The name, or the name with a number where another run has it."""
     if name not in taken:
         return name

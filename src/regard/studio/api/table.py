@@ -31,7 +31,11 @@ TABLE: dict[str, Action] = {
     # token
     #
     # costs
-    #
+    "costs/models": Action(),
+    "costs/price": Action(),
+    "costs/curves": Action(),
+    "costs/formula": Action(),
+    "costs/exchange": Action(),
     # vision
     #
     # language

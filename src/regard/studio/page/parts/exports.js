@@ -23,14 +23,31 @@ export function savePng(name, wide, high, draw) {
 }
 
 /** An SVG element as a file with the colours that it has now. @param {string} name @param {SVGElement} picture */
-export function saveSvg(name, picture) {
+export const saveSvg = (name, picture) => save(name, standalone(picture), "image/svg+xml");
+
+/** The same as a text. @param {SVGElement} picture */
+function standalone(picture) {
   const copy = /** @type {SVGElement} */ (picture.cloneNode(true)), from = [picture, ...picture.querySelectorAll("*")], to = [copy, ...copy.querySelectorAll("*")];
   from.forEach((one, i) => {
     const style = getComputedStyle(one);
     for (const key of ["fill", "stroke", "stroke-width", "stroke-dasharray", "font-size", "font-family", "opacity"]) to[i].setAttribute(key, style.getPropertyValue(key));
   });
   copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
-  save(name, copy.outerHTML, "image/svg+xml");
+  return copy.outerHTML;
+}
+
+/** An SVG element as a PNG file, on the card that it stands on. @param {string} name @param {SVGElement} picture */
+export async function saveSvgPng(name, picture) {
+  const { width, height } = picture.getBoundingClientRect(), card = getComputedStyle(picture.closest(".card") ?? document.body).backgroundColor;
+  const image = new Image(Math.ceil(width * 2), Math.ceil(height * 2)), address = URL.createObjectURL(new Blob([standalone(picture)], { type: "image/svg+xml" }));
+  image.src = address;
+  await image.decode();
+  savePng(name, image.width, image.height, (ctx) => {
+    ctx.fillStyle = card;
+    ctx.fillRect(0, 0, image.width, image.height);
+    ctx.drawImage(image, 0, 0, image.width, image.height);
+  });
+  URL.revokeObjectURL(address);
 }
 
 /** A button that copies what `text` gives, and says so. @param {string} words @param {() => string} text */

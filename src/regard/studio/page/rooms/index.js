@@ -6,7 +6,7 @@ export const ROOMS = {
   patterns: { title: "Patterns", load: () => import("./patterns.js") },
   // token: One token
 
-  // costs: Costs
+  costs: { title: "Costs", load: () => import("./costs.js") },
 
   // vision: Vision
 
