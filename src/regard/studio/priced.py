@@ -112,13 +112,22 @@ def _named(name: str, body: Body, vocab: int) -> Described:
         lines = ("from regard.train import open_run", f'what = open_run("{name}").model.config')
         return Described(shipped, words.partition(" of ")[0], lines)
     if name in (there := folders()):
-        trained, words = from_path(there[name])
-        lines = (
-            "from pathlib import Path; from regard.train.priceable import from_path",
-            f'what = from_path(Path("{there[name].name}"))[0]',
-        )
-        return Described(trained, words.partition(" of ")[0], lines)
+        return _of_folder(name, there[name])
     raise FieldError("model", f"nothing to price is called {name[:60]!r}")
+
+
+def _of_folder(name: str, folder: Path) -> Described:
+    """Of its config.json; where a run has none, of the model itself, which then is opened."""
+    if not any((folder / inner).exists() for inner in ("model/config.json", "config.json")):
+        model = models.here().runs[name].model
+        what = getattr(model, "config", model)
+        opened = f'what = open_run("{folder.name}").model.config'
+        return Described(what, _kind(what), ("from regard.train import open_run", opened))
+    trained, words = from_path(folder)
+    read_it = "from pathlib import Path; from regard.train.priceable import from_path"
+    return Described(
+        trained, words.partition(" of ")[0], (read_it, f'what = from_path(Path("{folder.name}"))[0]')
+    )
 
 
 def _kind(what: object) -> str:

@@ -1,9 +1,10 @@
 // @ts-check
 /** Costs: what a model costs, counted from its description; one alone, or two side by side. */
+import { AskError } from "../parts/ask.js";
 import { h } from "../parts/dom.js";
 import { copier, saveCsv, savers, saveSvg, saveSvgPng } from "../parts/exports.js";
 import { segments, select, slider, toggle } from "../parts/fields.js";
-import { failed, gallery, lede } from "../parts/table.js";
+import { empty, failed, gallery, lede } from "../parts/table.js";
 import { CONFIG, side } from "./costs_side.js";
 import { COUNTS, countsTable, drawCurves, glyph } from "./costs_views.js";
 
@@ -104,6 +105,7 @@ function mount(at, state, tools) {
     more.hidden = !["curves", "ranks"].includes(values.view);
     common.hidden = !["curves", "counts"].includes(values.view);
     const key = JSON.stringify([values.view, values.count, values.compare, values.log, values.per, asked, shown.map((one) => one.known)]);
+    if (values.view === "counts" && !known && shown.some((one) => one.element.querySelector(".empty, .failed"))) { drawn = ""; common.replaceChildren(empty("Nothing to compare yet", "Mend what is marked above, and it is here at once.")); common.classList.remove("stale"); return; }
     if (values.view === "counts" && known && key !== drawn) {
       drawn = key;
       const prices = shown.map((one) => /** @type {Price} */ (one.price)), names = shown.map((one) => one.title());
@@ -112,12 +114,20 @@ function mount(at, state, tools) {
     common.classList.toggle("stale", values.view === "counts" && !known);
   }
 
+  const none = () => {
+    tools.cancel("curves");
+    clearTimeout(timer);
+    asked = "";
+    common.replaceChildren(empty("No curve yet", "Mend what is marked above, and it is here at once."));
+    common.classList.remove("stale");
+  };
+
   /** The curves, asked for as soon as nothing changes. */
   function curve() {
     const { values } = state, shown = values.compare ? sides : [first];
     if (values.view !== "curves") { tools.cancel("curves"); clearTimeout(timer); asked = ""; return; }
     const questions = shown.map((one) => one.family());
-    if (questions.some((one) => one === null)) { common.classList.add("stale"); return; }
+    if (questions.some((one) => one === null)) { none(); return; }
     const body = { sides: questions.map((one) => /** @type {any} */ (one).question), count: values.count, last: values.last, batch: values.batch, mode: values.mode, dtype: values.dtype };
     const question = JSON.stringify(body), look = JSON.stringify([values.log, values.per, values.compare]);
     const names = questions.map((one) => /** @type {any} */ (one).names), titles = shown.map((one) => one.title());
@@ -144,8 +154,10 @@ function mount(at, state, tools) {
         common.classList.remove("stale");
       } catch (error) {
         if (asked !== question) return;
-        common.replaceChildren(failed(error));
+        if (error instanceof AskError && ["model", "pattern", "config"].includes(error.field ?? "")) none();
+        else common.replaceChildren(failed(error));
         common.classList.remove("stale");
+        asked = "";
       }
     }, 150);
   }

@@ -6,7 +6,7 @@ import { h } from "../parts/dom.js";
 import { copier, saveCsv, savers, saveSvg, saveSvgPng } from "../parts/exports.js";
 import { text } from "../parts/fields.js";
 import { picker } from "../parts/picker.js";
-import { failed } from "../parts/table.js";
+import { empty, failed } from "../parts/table.js";
 import { COUNTS, exact, flame, formulas, ranksTable, times, tree } from "./costs_views.js";
 
 /** @typedef {import("../parts/state.js").State} State */
@@ -33,7 +33,7 @@ export function side(at, state, tools) {
   const models = picker(state, keys.model, { label: "model" });
   const pattern = text(state, keys.pattern, { label: "attention pattern", hint: "& | ~ ( ), letters t and w", code: true, most: 1000, placeholder: "its own" });
   const config = text(state, keys.config, { label: "config.json", hint: "of Hugging Face, at most 20,000 characters", code: true, lines: 5, most: 20_000, placeholder: "{" });
-  const file = h("input", { type: "file", accept: ".json,application/json", "aria-label": "config.json from a file" });
+  const file = h("input", { type: "file", accept: ".json,application/json", class: "unseen", "aria-label": "config.json from a file" });
   file.addEventListener("change", async () => {
     const chosen = file.files?.[0];
     if (!chosen) return;
@@ -42,7 +42,7 @@ export function side(at, state, tools) {
     state.commit();
     file.value = "";
   });
-  const own = h("div", { class: "own" }, config, file);
+  const own = h("div", { class: "own" }, config, h("label", { class: "button" }, "Choose a file", file));
   const title = h("h2"), asked = h("p", { class: "quiet" });
   const big = h("div", { class: "big", "data-read": `big-${at}` }), about = h("p", { class: "quiet", "data-read": `about-${at}` }), list = h("div", { "data-read": `facts-${at}` });
   const notices = h("ul", { class: "notices" }), wrong = h("div"), inner = h("div", { class: "view", "data-read": `view-${at}` });
@@ -80,7 +80,7 @@ export function side(at, state, tools) {
     if (!out.known) title.textContent = out.title();
     own.hidden = state.values[keys.model] !== CONFIG;
     const asked_ = body();
-    if (asked_ === null) { tools.cancel(`price-${at}`); clearTimeout(timer); question = ""; priced = null; out.known = ""; numbers.classList.add("stale"); return; }
+    if (asked_ === null) { tools.cancel(`price-${at}`); clearTimeout(timer); question = ""; unpriced(); return; }
     const text_ = JSON.stringify(asked_);
     if (text_ === question) return;
     question = text_;
@@ -107,19 +107,28 @@ export function side(at, state, tools) {
     }, 120);
   }
 
+  /** There is no price: what one knew is no answer to what is asked now. */
+  function unpriced() {
+    priced = null;
+    [out.known, shown, viewed] = ["", "", ""];
+    tools.cancel(`view-${at}`);
+    const first = numbers.classList.contains("waiting"); // there was none before, which would stay in sight greyed
+    numbers.hidden = first;
+    numbers.classList.add("stale");
+    if (first && !wrong.childElementCount) wrong.replaceChildren(empty("No price yet", "Mend what is marked above, and it is here at once."));
+  }
+
   /** What is wrong, at the field that it is about. @param {unknown} error */
   function fail(error) {
     const field = error instanceof AskError ? error.field : null, message = error instanceof Error ? error.message : String(error);
     for (const one of [models, pattern, config]) one.wrong(null);
     wrong.replaceChildren();
-    priced = null;
     if (field === "model") models.wrong(message);
     else if (field === "pattern") pattern.wrong(message);
     else if (field === "config") config.wrong(message);
     else wrong.replaceChildren(failed(field === "mode" ? `${state.values[keys.model]} cannot be asked for this: ${message}` : message));
     if (error instanceof AskError && [0, 503].includes(error.status)) question = "";
-    numbers.hidden = !out.known;
-    numbers.classList.add("stale");
+    unpriced();
     out.onprice();
   }
 
@@ -156,7 +165,7 @@ export function side(at, state, tools) {
         PNG: () => void saveSvgPng("cost-parts.png", picture.svg()), SVG: () => saveSvg("cost-parts.svg", picture.svg()),
         CSV: () => saveCsv("cost-parts.csv", [["part", ...COUNTS.map(([, words]) => words)], ...lines(price.tree, "")]),
       }));
-    } else if (values.view === "formula") void view("formula", { letters: values.letters }, (said) => formulas(said, values.count, values.letters, (letters) => { state.set({ letters }); state.commit(); }));
+    } else if (values.view === "formula") void view("formula", { letters: values.letters }, (said) => formulas(said, state.values.count, (letter) => flip("letters", letter)));
     else if (values.view === "ranks") void view("exchange", { ranks: values.ranks }, ranksTable);
   }
 
@@ -178,12 +187,13 @@ export function side(at, state, tools) {
     inner.classList.remove("stale");
   }
 
-  /** Open or close a part. @param {string} path */
-  function turn(path) {
-    const { open } = state.values;
-    state.set({ open: open.includes(path) ? open.filter((/** @type {string} */ one) => one !== path) : [...open, path] });
+  /** Put one into a list of the state, or take it out. @param {"open" | "letters"} key @param {string} one */
+  function flip(key, one) {
+    const list_ = state.values[key];
+    state.set({ [key]: list_.includes(one) ? list_.filter((/** @type {string} */ other) => other !== one) : [...list_, one] });
     state.commit();
   }
+  const turn = (/** @type {string} */ path) => flip("open", path);
 
   /** @param {typeof out | null} other */
   function compare(other) {

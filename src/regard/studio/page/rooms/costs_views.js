@@ -2,7 +2,7 @@
 /** The ways to look at a price: a picture and a tree of its parts, curves, formulas, all counts, what ranks exchange. */
 import { curves } from "../parts/curves.js";
 import { h, percent, s, whole } from "../parts/dom.js";
-import { table } from "../parts/table.js";
+import { facts, table } from "../parts/table.js";
 import { tip, tipped, untip } from "../parts/tip.js";
 
 /** @typedef {import("./costs_side.js").Price} Price */
@@ -80,7 +80,7 @@ export function flame(price, count, turn) {
   /** Show where a part is, in the picture and in the tree. @param {string} path */
   function point(path) {
     stripes.forEach((one, name) => one.classList.toggle("lit", name === path));
-    box.parentElement?.querySelectorAll("tr[data-path]").forEach((one) => one.classList.toggle("lit", /** @type {HTMLElement} */ (one).dataset.path === path));
+    box.closest(".view")?.querySelectorAll("tr[data-path]").forEach((one) => one.classList.toggle("lit", /** @type {HTMLElement} */ (one).dataset.path === path));
   }
   const legend = h("div", { class: "legend" }, ...[["--accent", "attention"], ["--third", "feed-forward"], ["--wasted", "the rest"]].map(([one, words]) => h("span", {}, h("i", { style: { background: `var(${one})` } }), words)));
   legend.hidden = !useful;
@@ -169,15 +169,15 @@ export function countsTable(prices, names) {
   }), "All counts");
 }
 
-/** Formulas with a button for each letter. @param {any} said @param {string} count @param {string[]} letters @param {(letters: string[]) => void} choose */
-export function formulas(said, count, letters, choose) {
+/** Formulas with a button for each letter. @param {any} said @param {string} count @param {(letter: string) => void} choose */
+export function formulas(said, count, choose) {
   const first = { flops: "flops", parameters: "parameters", weight_bytes: "weight bytes", cache_bytes: "cache bytes", moved_bytes: "bytes moved at least", activation_bytes: "activation bytes (estimate)", pairs: "pairs", depth: "depth, steps in sequence" };
   const chosen = /** @type {Record<string, string>} */ (first)[count];
   const rows = [...said.rows].sort((a, b) => Number(b[0] === chosen) - Number(a[0] === chosen));
   return [
     h("div", { class: "letters", role: "group", "aria-label": "Letters left open" }, h("span", { class: "quiet" }, "left open:"), ...said.letters.map((/** @type {string[]} */ [letter, field]) => {
       const on = said.chosen.includes(letter);
-      return h("button", { type: "button", class: "letter", "aria-pressed": String(on), "data-letter": letter, onclick: () => choose(on ? letters.filter((one) => one !== letter) : [...letters, letter]) }, letter === field ? letter : h("b", {}, letter), letter === field ? "" : ` ${field.replaceAll("_", " ")}`);
+      return h("button", { type: "button", class: "letter", "aria-pressed": String(on), "data-letter": letter, onclick: () => choose(letter) }, letter === field ? letter : h("b", {}, letter), letter === field ? "" : ` ${field.replaceAll("_", " ")}`);
     })),
     ...said.notices.map((/** @type {string} */ one) => h("p", { class: "quiet" }, one)),
     h("dl", { class: "formulas" }, ...rows.flatMap(([name, words, order]) => [h("dt", {}, name), h("dd", { class: name === chosen ? "chosen" : "", "data-formula": name }, ...cases(words), order && h("small", {}, order))])),
@@ -195,9 +195,10 @@ export function ranksTable(said) {
   const deals = /** @type {Record<string, string>} */ ({ even: "in equal stretches", zigzag: "in a zigzag", pairs: "by equal pairs" });
   return [
     h("p", {}, h("b", { "data-read": "exchanged" }, exact(said.bytes)), ` bytes are exchanged${said.about ? `, about ${said.about}` : ""}.`),
-    said.layers.length ? table(["pattern", "layers", "dealt", "keys a layer", "of a ring", "busiest rank"], said.layers.map((/** @type {any} */ one) => [
-      one.pattern, String(one.layers), deals[one.deal] ?? one.deal, whole(one.keys), percent(one.share_of_ring), `${one.imbalance.toFixed(3)}× the mean`,
-    ]), "What ranks exchange") : h("p", { class: "quiet" }, "None of its layers names a pattern whose exchange could be listed."),
+    said.layers.length
+      ? facts(said.layers.map((/** @type {any} */ one) => [`${one.layers === 1 ? "1 layer" : `${whole(one.layers)} layers`}, ${one.pattern}`, `${whole(one.keys)} keys each`,
+        `${percent(one.share_of_ring)} of a ring; dealt ${deals[one.deal] ?? one.deal}, the busiest rank computes ${one.imbalance.toFixed(3)}× the mean`]))
+      : h("p", { class: "quiet" }, "Layer by layer this is listed for models of Regard’s own."),
   ];
 }
 
