@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from regard import zoo
+from regard.studio import listed
 from regard.train import Run, open_run
 from regard.train.runs.images import ImageRun
 from regard.train.runs.language import LanguageRun
@@ -30,11 +31,14 @@ class Models:
 
     def names(self, kind: type[Run]) -> list[str]:
         """The models of one kind."""
-        return [name for name, run in self.runs.items() if isinstance(run, kind)]
+        own = [name for name, run in self.runs.items() if isinstance(run, kind)]
+        return [*own, *(name for name, word in listed_kinds().items() if word == WORDS.get(kind))]
 
     def open(self, name: str, kind: type[Kind]) -> Kind:
         """One of them, or a ValueError that names those there are."""
         run = self.runs.get(name) if isinstance(name, str) else None
+        if run is None and isinstance(name, str) and name in listed_kinds():
+            run = listed.opened(name)
         if not isinstance(run, kind):
             there = self.names(kind)
             raise ValueError(f"no model for {WORDS[kind]} is called {str(name)[:60]!r}; there are: {there}")
@@ -76,6 +80,12 @@ FOLDERS: list[str] = []  # the runs that were named when the studio started; a w
 def here() -> Models:
     """The models of this process, opened when first asked for."""
     return gather(FOLDERS)
+
+
+def listed_kinds() -> dict[str, str]:
+    """What the runs of the folder of runs are for, by name; they are opened when a room asks for them."""
+    found = {name: listed.entry(folder)[1] for name, folder in listed.folders().items()}
+    return {name: word for name, word in found.items() if word}
 
 
 def kind(run: Run) -> str:

@@ -15,7 +15,7 @@ from regard import recipes, zoo
 from regard.cost import Cost, price
 from regard.cost.built import read_checked
 from regard.models.presets import PRESETS, preset
-from regard.studio import limits, models
+from regard.studio import limits, listed, models
 from regard.studio.api.patterns import read
 from regard.studio.limits import FieldError
 from regard.studio.models import ZOO
@@ -83,8 +83,8 @@ def names() -> dict[str, list[str]]:
 
 
 def folders() -> dict[str, Path]:
-    """The folders that whoever started the studio named, by the names that visitors know."""
-    return models.named(models.FOLDERS)
+    """The folders of runs, by the names that visitors know: those named at the start, those in its folder."""
+    return {**models.named(models.FOLDERS), **listed.folders()}
 
 
 def described(body: Body) -> Described:
@@ -119,7 +119,7 @@ def _named(name: str, body: Body, vocab: int) -> Described:
 def _of_folder(name: str, folder: Path) -> Described:
     """Of its config.json; where a run has none, of the model itself, which then is opened."""
     if not any((folder / inner).exists() for inner in ("model/config.json", "config.json")):
-        model = models.here().runs[name].model
+        model = (listed.opened(name) if name.startswith(listed.PREFIX) else models.here().runs[name]).model
         what = getattr(model, "config", model)
         opened = f'what = open_run("{folder.name}").model.config'
         return Described(what, _kind(what), ("from regard.train import open_run", opened))

@@ -47,5 +47,7 @@ TABLE: dict[str, Action] = {
     # lessons
     #
     # runs
-    #
+    "runs/overview": Action(),
+    "runs/records": Action(),
+    "runs/differences": Action(),
 }

@@ -18,5 +18,5 @@ export const ROOMS = {
 
   // lessons: Lessons
 
-  // runs: Runs
+  runs: { title: "Runs", load: () => import("./runs.js") },
 };
