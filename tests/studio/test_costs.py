@@ -321,6 +321,14 @@ def test_patterns_are_sent_here(costs, visit, ready):
     seen.page.wait_for_selector("main[data-ready=costs]")
     seen.wait("big-0", shown(gpt2("strided(3) | global(2) & causal", tokens=40).flops))
     assert seen.key("n", "text").input_value() == "40"
+    seen.page.go_back()
+    seen.page.wait_for_selector("main[data-ready=patterns]")
+    assert seen.page.evaluate("location.hash").startswith("#patterns?a=strided(3)")
+    seen.page.go_forward()
+    seen.wait("big-0", shown(gpt2("strided(3) | global(2) & causal", tokens=40).flops))
+    seen.page.get_by_role("link", name="Patterns").click()  # what has yet to become a step stays behind
+    seen.page.wait_for_selector("main[data-ready=patterns]")
+    assert seen.page.evaluate("location.hash") == "#patterns"
     seen.clean()
 
 

@@ -12,7 +12,7 @@ MOST = 64_000_000  # bytes of a record that is followed
 LATEST = 1 << 53  # steps
 
 
-class Columns:
+class RecordColumns:
     """The rows of one kind: steps, and a column for every number that some row has, NaN where it has none."""
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ class Columns:
     def points(self, name: str, most: int) -> list[tuple[int, float]]:
         """(last step, mean) of at most so many stretches of equal length; what is not finite counts for none.
 
-        >>> columns = Columns()
+        >>> columns = RecordColumns()
         >>> for step, loss in enumerate([4.0, 2.0, 3.0, 1.0], 1):
         ...     columns.add({"kind": "train", "step": step, "loss": loss})
         >>> columns.points("loss", 2)
@@ -64,7 +64,7 @@ class Following:
 
     def _begin(self, file: tuple[int, int] | None) -> None:
         self.file, self.offset, self.old = file, 0, False
-        self.kinds: dict[str, Columns] = {}
+        self.kinds: dict[str, RecordColumns] = {}
         self.samples: dict[int, str] = {}
         self.damaged = 0
 
@@ -96,7 +96,7 @@ class Following:
             if row is None or not 0 <= row["step"] < LATEST:
                 self.damaged += 1
                 continue
-            self.kinds.setdefault(str(row["kind"]), Columns()).add(row)
+            self.kinds.setdefault(str(row["kind"]), RecordColumns()).add(row)
             if isinstance(row.get("sample"), str):
                 self.samples[row["step"]] = row["sample"]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from regard.studio import listed
 from regard.studio.api.body import Body
 from regard.studio.limits import FieldError, text
-from regard.train.following import Columns, Following
+from regard.train.following import RecordColumns, Following
 
 CHOSEN = 8  # runs that are drawn at a time
 POINTS = 400  # of a curve
@@ -88,7 +88,7 @@ def _record(name: str, mark: object) -> dict[str, object]:
 
 def _curves(record: Following, kind: str) -> dict[str, object]:
     """Each number against the steps, and how many rows one point stands for."""
-    columns = record.kinds.get(kind, Columns())
+    columns = record.kinds.get(kind, RecordColumns())
     return {
         "stretch": columns.stretch(POINTS),
         "curves": {name: columns.points(name, POINTS) for name in columns.values},

@@ -126,7 +126,7 @@ function mount(at, state, tools) {
       for (const name of samples.keys()) if (!names.includes(name)) samples.delete(name);
       cards.replaceChildren(...names.map((name, i) => card(name, i)));
     }
-    compare(names);
+    void compare(names.filter((name) => known.get(name) && !known.get(name)?.gone));
   }
 
   /** What the list of curves offers. @param {string[]} found */
