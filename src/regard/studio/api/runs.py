@@ -8,7 +8,7 @@ from pathlib import Path
 from regard.studio import listed
 from regard.studio.api.body import Body
 from regard.studio.limits import FieldError, text
-from regard.train.following import RecordColumns, Following
+from regard.train.following import Following, RecordColumns
 
 CHOSEN = 8  # runs that are drawn at a time
 POINTS = 400  # of a curve
