@@ -1,6 +1,7 @@
 """The Costs room in a real browser: every control, and the price that it must show."""
 
 import json
+import time
 
 import pytest
 import torch
@@ -313,6 +314,40 @@ def test_what_is_wrong_is_said_at_its_field(costs):
     seen.page.get_by_text("RNN has no attention whose pattern could be another").wait_for()
     seen.write("n", "9999999999")
     seen.page.get_by_text("from 1 to 1,048,576").wait_for()
+
+
+def test_what_takes_long_is_seen_and_can_be_cancelled(costs):
+    slow = "randomblocks(16,97,7)|randomblocks(17,101,7)"
+    seen = costs(f"pattern={slow}&n=65536")
+    seen.page.locator(".busy button").click()
+    seen.page.get_by_role("button", name="Ask again").click()
+    seen.page.locator(".busy button").wait_for()
+    seen.write("pattern", "strided(3)")
+    what = with_field(with_field(preset("gpt2"), "context", 65_536), "pattern", parse("strided(3)"))
+    seen.wait("big-0", shown(price(what, tokens=65_536).flops))
+    assert seen.page.get_by_role("button", name="Ask again").count() == 0
+    seen.choose("view", "curves")
+    seen.page.locator(".common .curves svg").wait_for()
+    seen.clean()
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize(
+    ("action", "question"),
+    [
+        ("price", {"model": "gpt2", "n": 999}),
+        ("curves", {"sides": [{"model": "gpt2", "patterns": ["strided(32)", "strided(128)", ""]}]}),
+        ("formula", {"model": "gpt2", "n": 99}),
+        ("exchange", {"model": "gpt2", "n": 999, "ranks": 8}),
+    ],
+)
+def test_answers_come_soon(ready, action, question):
+    times = []
+    for _ in range(20):
+        begin = time.perf_counter()
+        assert ready.ask(f"costs/{action}", **question)[0] == 200
+        times.append(time.perf_counter() - begin)
+    assert sorted(times)[18] < 0.8  # all but the slowest, which loads what it needs
 
 
 def test_patterns_are_sent_here(costs, visit, ready):

@@ -143,6 +143,7 @@ def settings(folder: Path) -> dict[str, str]:
                 walk(inner, f"{path}.{key}".lstrip("."))
         else:
             text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            text = "none" if value is None else text
             out[path] = without_folders(text)[:200]
 
     walk(read_json(folder / RECIPE), "")

@@ -6,7 +6,7 @@ import { copier, saveCsv, savers, saveSvg, saveSvgPng } from "../parts/exports.j
 import { segments, select, slider, toggle } from "../parts/fields.js";
 import { empty, failed, gallery, lede } from "../parts/table.js";
 import { CONFIG, side } from "./costs_side.js";
-import { COUNTS, countsTable, drawCurves, glyph } from "./costs_views.js";
+import { COUNTS, cancelled, countsTable, drawCurves, glyph } from "./costs_views.js";
 
 /** @typedef {import("../parts/state.js").State} State */
 /** @typedef {import("../parts/state.js").Values} Values */
@@ -148,7 +148,12 @@ function mount(at, state, tools) {
       try {
         const said = await tools.ask("curves", body, { at: common });
         if (asked !== question) return;
-        if (said === null) { asked = ""; return; }
+        if (said === null) {
+          asked = "";
+          common.replaceChildren(cancelled(curve));
+          common.classList.remove("stale");
+          return;
+        }
         seen = said;
         show();
         common.classList.remove("stale");

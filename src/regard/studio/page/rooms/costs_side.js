@@ -7,7 +7,7 @@ import { copier, saveCsv, savers, saveSvg, saveSvgPng } from "../parts/exports.j
 import { text } from "../parts/fields.js";
 import { picker } from "../parts/picker.js";
 import { empty, failed } from "../parts/table.js";
-import { COUNTS, exact, flame, formulas, ranksTable, times, tree } from "./costs_views.js";
+import { COUNTS, cancelled, exact, flame, formulas, ranksTable, times, tree } from "./costs_views.js";
 
 /** @typedef {import("../parts/state.js").State} State */
 /** @typedef {import("../parts/state.js").Values} Values */
@@ -91,7 +91,12 @@ export function side(at, state, tools) {
       try {
         const said = await tools.ask("price", asked_, { key: `price-${at}`, at: element });
         if (question !== text_) return;
-        if (said === null) { question = ""; return; }
+        if (said === null) {
+          question = "";
+          unpriced();
+          wrong.replaceChildren(cancelled(ask));
+          return;
+        }
         for (const one of [models, pattern, config]) one.wrong(null);
         wrong.replaceChildren();
         numbers.hidden = false;
@@ -178,7 +183,7 @@ export function side(at, state, tools) {
     try {
       const said = await tools.ask(action, asked_, { key: `view-${at}`, at: inner });
       if (viewed !== text_) return;
-      if (said === null) { viewed = ""; inner.replaceChildren(h("p", { class: "quiet" }, "Cancelled. Change anything to ask again.")); }
+      if (said === null) { viewed = ""; inner.replaceChildren(cancelled(() => drawView(/** @type {Price} */ (priced), state.values))); }
       else inner.replaceChildren(...draw(said));
     } catch (error) {
       if (viewed !== text_) return;

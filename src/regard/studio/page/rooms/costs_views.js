@@ -19,6 +19,9 @@ const WIDEST = "activation_bytes"; // of parts that follow each other the widest
 /** A whole number of any size with commas. @param {string} value */
 export const exact = (value) => whole(BigInt(value));
 
+/** In place of what was cancelled. @param {() => void} again */
+export const cancelled = (again) => h("div", { class: "empty" }, h("b", {}, "Cancelled"), h("div", {}, h("button", { type: "button", class: "button", onclick: again }, "Ask again")));
+
 /** How many times the second number the first is. @param {string} a @param {string} b */
 export function times(a, b) {
   if (b === "0") return "";
