@@ -18,8 +18,8 @@ def told(monkeypatch):
     """What the studio would be started with."""
     found = {}
 
-    def serve(host, port, token, runs, say):
-        found.update(host=host, port=port, token=token, runs=runs)
+    def serve(host, port, token, runs, say, listed):
+        found.update(host=host, port=port, token=token, runs=runs, listed=listed)
         say("http://127.0.0.1:1/")
 
     monkeypatch.setattr("regard.studio.serve", serve)

@@ -67,9 +67,10 @@ def cost(  # noqa: PLR0913, PLR0917 - one option each
     """
     import torch
 
-    from regard.cli.priceable import changed, check_positions, default_image, default_tokens, find, sides
+    from regard.cli.priceable import changed, find, sides
     from regard.cost import CONVENTIONS, price, report
     from regard.models.presets import PRESETS
+    from regard.train.priceable import check_positions, default_image, default_tokens
 
     if compare:
         _compare(out, as_json)

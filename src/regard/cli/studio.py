@@ -26,6 +26,15 @@ Token = Annotated[str | None, typer.Option("--token", hidden=True)]
 Runs = Annotated[
     list[Path] | None, typer.Option("--run", metavar="FOLDER", help="A run to show; may be given often.")
 ]
+Listed = Annotated[
+    Path | None,
+    typer.Option(
+        "--runs",
+        metavar="FOLDER",
+        help="Whose runs, finished or not, can be watched and opened; else the folder runs, if there is one.",
+    ),
+]
+USUAL = Path("runs")
 
 
 def studio(
@@ -34,6 +43,7 @@ def studio(
     token_file: TokenFile = None,
     token: Token = None,
     run: Runs = None,
+    runs: Listed = None,
     as_json: AsJson = False,
 ) -> None:
     """Open the studio, a local web page; it needs no network and lasts until Ctrl-C.
@@ -55,7 +65,8 @@ def studio(
             print(f"The studio is at {address} (Ctrl-C ends it)")
         sys.stdout.flush()  # whoever waits for the address may read a pipe
 
-    serve(host, port, _token(token_file, host), [] if run is None else run, say)
+    listed = USUAL if runs is None and USUAL.is_dir() else runs
+    serve(host, port, _token(token_file, host), [] if run is None else run, say, listed)
 
 
 def _token(file: Path | None, host: str) -> str | None:

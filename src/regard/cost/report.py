@@ -28,16 +28,24 @@ ROWS = {
 }
 
 
+def counts(cost: Cost) -> list[tuple[str, str, Number, bool]]:
+    """(field, name, value, whether it is bytes) of every count that is known and is no other's double."""
+    rows = [(field, name, getattr(cost, field), "byte" in field) for field, name in ROWS.items()]
+    rows += [(f"other.{kind}", f"other: {kind}", count, False) for kind, count in cost.other.items()]
+    return [
+        row
+        for row in rows
+        if row[2] is not None
+        and not (row[0] == "active_parameters" and row[2] == cost.parameters)
+        and (row[0] != "exchanged_bytes" or row[2] != 0)
+    ]
+
+
 def totals(cost: Cost) -> list[tuple[str, str, str]]:
     """(name, exact number, about) of every count."""
-    rows = [(name, getattr(cost, field), "byte" in field) for field, name in ROWS.items()]
-    rows += [(f"other: {kind}", count, False) for kind, count in cost.other.items()]
     return [
         (name, f"{value:,}", about(value, in_bytes)) if isinstance(value, int) else (name, written(value), "")
-        for name, value, in_bytes in rows
-        if value is not None
-        and not (name == ROWS["active_parameters"] and value == cost.parameters)
-        and (name != ROWS["exchanged_bytes"] or value != 0)
+        for _, name, value, in_bytes in counts(cost)
     ]
 
 

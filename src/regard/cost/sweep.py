@@ -67,17 +67,26 @@ def sweep(what: object, first: int, last: int, curves: Sequence[str] | None = No
     if not isinstance(what, Swept):
         raise ValueError(f"a sweep is over a GPTConfig or an AttentionShape, got {type(what).__name__}")
     asked = {name: lru_cache(_curve(what, name, last)) for name in curves or curves_of(what)}
-    lengths, searched = _lengths(first, last), _lengths(1, last)
-    crossings = []
+    lengths = lengths_between(first, last)
+    values = {name: tuple(ask(n) for n in lengths) for name, ask in asked.items()}
+    return Sweep(lengths, values, tuple(crossings(asked, 1, last)), describe(what))
+
+
+def crossings(asked: Mapping[str, Callable[[int], int]], first: int, last: int) -> list[Crossing]:
+    """Every length at which one of these functions of the length falls below another.
+
+    >>> found = crossings({"square": lambda n: n * n, "line": lambda n: 100 * n}, 1, 1024)
+    >>> [(one.n, one.cheaper) for one in found]
+    [(101, 'line')]
+    """
+    found = []
     for a, b in combinations(asked, 2):
-        for low, high in pairwise(searched):
+        for low, high in pairwise(lengths_between(first, last)):
             before, after = (asked[a](n) - asked[b](n) for n in (low, high))
             if (before <= 0) != (after <= 0) or (before >= 0) != (after >= 0):
-                found = _crossing(a, b, asked, low, high)
-                crossings += [] if found is None else [found]
-    values = {name: tuple(ask(n) for n in lengths) for name, ask in asked.items()}
-    ordered = sorted(set(crossings), key=lambda one: (one.n, one.cheaper, one.dearer))
-    return Sweep(lengths, values, tuple(ordered), describe(what))
+                one = _crossing(a, b, asked, low, high)
+                found += [] if one is None else [one]
+    return sorted(set(found), key=lambda one: (one.n, one.cheaper, one.dearer))
 
 
 def curves_of(what: Swept) -> tuple[str, ...]:
@@ -106,7 +115,12 @@ def _flops(what: Swept | RNNShape, n: int) -> int:
     return price(what, tokens=n).flops
 
 
-def _lengths(first: int, last: int) -> tuple[int, ...]:
+def lengths_between(first: int, last: int) -> tuple[int, ...]:
+    """Lengths from the first to the last, two an octave.
+
+    >>> lengths_between(4, 20)
+    (4, 6, 8, 11, 16, 20)
+    """
     out, i = [], 0
     while (n := round(first * 2 ** (i / PER_OCTAVE))) < last:
         out.append(n)

@@ -70,22 +70,25 @@ def _pieces(formula: sympy.Expr) -> list[tuple[sympy.Expr, sympy.Basic]]:
 def condition(when: sympy.Basic, letters: Mapping[sympy.Expr, sympy.Symbol] | None = None) -> str:
     """When a case holds, in words; some parts may stand as letters.
 
-    >>> from sympy import Eq, Mod
+    >>> from sympy import Eq, Mod, Ne
     >>> from sympy.abc import n, w
-    >>> condition(n >= 3), condition(Eq(Mod(n, w), 0))
-    ('for n ≥ 3', 'if w divides n')
+    >>> condition(n >= 3), condition(Eq(Mod(n, w), 0)), condition(Ne(w, 5) & (n >= 3))
+    ('for n ≥ 3', 'if w divides n', 'for n ≥ 3 and w ≠ 5')
     """
-    from sympy import Eq, Mod, true
+    from sympy import And, Eq, Mod, true
 
     if when == true:
         return "otherwise"
     if isinstance(when, Eq) and isinstance(when.lhs, Mod) and when.rhs == 0:
         top, bottom = when.lhs.args
         return f"if {_term(bottom)} divides {_term(top)}"
+    if isinstance(when, And):
+        every = sorted(condition(one, letters) for one in when.args)
+        return " and ".join([every[0], *(one.removeprefix("for ") for one in every[1:])])
     if not when.is_Relational:
         return f"for {when}".replace(">=", "≥").replace("<=", "≤")
     when = when.reversed if "n" in _names(when.rhs) and "n" not in _names(when.lhs) else when
-    sign = {">=": "≥", "<=": "≤"}.get(when.rel_op, when.rel_op)
+    sign = {">=": "≥", "<=": "≤", "!=": "≠"}.get(when.rel_op, when.rel_op)
     return f"for {_term(when.lhs.xreplace(letters or {}))} {sign} {_term(when.rhs)}"
 
 
@@ -249,8 +252,9 @@ def _part(factor: sympy.Expr) -> str:
     if factor.func in forms:
         inner = [factor] if factor.is_Add else factor.args
         return forms[factor.func].format(*map(written, inner))
-    if isinstance(factor, sympy.Min):
-        return f"min({', '.join(map(written, factor.args))})"
+    if isinstance(factor, sympy.Min | sympy.Max):
+        name = "min" if isinstance(factor, sympy.Min) else "max"
+        return f"{name}({', '.join(map(written, factor.args))})"
     return str(factor)
 
 

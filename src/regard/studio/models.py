@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from regard import zoo
+from regard.studio import listed
 from regard.train import Run, open_run
 from regard.train.runs.images import ImageRun
 from regard.train.runs.language import LanguageRun
@@ -30,11 +31,14 @@ class Models:
 
     def names(self, kind: type[Run]) -> list[str]:
         """The models of one kind."""
-        return [name for name, run in self.runs.items() if isinstance(run, kind)]
+        own = [name for name, run in self.runs.items() if isinstance(run, kind)]
+        return [*own, *(name for name, word in listed_kinds().items() if word == WORDS.get(kind))]
 
     def open(self, name: str, kind: type[Kind]) -> Kind:
         """One of them, or a ValueError that names those there are."""
         run = self.runs.get(name) if isinstance(name, str) else None
+        if run is None and isinstance(name, str) and name in listed_kinds():
+            run = listed.opened(name)
         if not isinstance(run, kind):
             there = self.names(kind)
             raise ValueError(f"no model for {WORDS[kind]} is called {str(name)[:60]!r}; there are: {there}")
@@ -59,10 +63,8 @@ class Models:
 
 def gather(folders: Sequence[str | Path] = ()) -> Models:
     """The runs in these folders, which must open, and all of the zoo that can be opened."""
-    runs: dict[str, Run] = {}
+    runs: dict[str, Run] = {name: open_run(folder) for name, folder in named(folders).items()}
     faults = []
-    for folder in folders:
-        runs[_free(Path(folder).name, runs)] = open_run(folder)
     for name in zoo.names():
         try:
             runs[f"{ZOO}{name}"] = zoo.load(name)
@@ -80,12 +82,30 @@ def here() -> Models:
     return gather(FOLDERS)
 
 
+def listed_kinds() -> dict[str, str]:
+    """What the runs of the folder of runs are for, by name; they are opened when a room asks for them."""
+    found = {name: listed.entry(folder)[1] for name, folder in listed.folders().items()}
+    return {name: word for name, word in found.items() if word}
+
+
 def kind(run: Run) -> str:
     """What a run is for, in one word: images, dialogues, sentiment, or another kind of work."""
     return next((word for known, word in WORDS.items() if isinstance(run, known)), "other")
 
 
-def _free(name: str, taken: dict[str, Run]) -> str:
+def named(folders: Sequence[str | Path]) -> dict[str, Path]:
+    """The folders by the names that visitors know.
+
+    >>> list(named(["runs/a", "runs/b", "old/a"]))
+    ['a', 'b', 'a-2']
+    """
+    out: dict[str, Path] = {}
+    for folder in folders:
+        out[_free(Path(folder).name, out)] = Path(folder)
+    return out
+
+
+def _free(name: str, taken: dict[str, Path]) -> str:
     """The name, or the name with a number where another run has it."""
     if name not in taken:
         return name

@@ -32,8 +32,11 @@ def serve(
     token: str | None = None,
     runs: Sequence[str | Path] = (),
     say: Callable[[str], None] = print,
+    listed: str | Path | None = None,
 ) -> None:
     """Serve the studio until it is interrupted; port 0 takes any that is free, `say` is told the address.
+
+    The models of `runs` are shown in the rooms; all runs in the folder `listed` can be watched and opened.
 
     >>> serve(host="0.0.0.0")
     Traceback (most recent call last):
@@ -41,9 +44,11 @@ def serve(
     ValueError: a token is required where others can reach the studio, got host='0.0.0.0' and no token
     """
     check_address(host, port, token)
+    if listed is not None and not Path(listed).is_dir():
+        raise ValueError(f"the folder of runs must be there, got {str(listed)!r}")
     need("uvicorn", "studio")
     with _listen(host, port) as listening:
-        asyncio.run(_serve(listening, host, token, runs, say))
+        asyncio.run(_serve(listening, host, token, runs, say, listed))
 
 
 async def _serve(
@@ -52,11 +57,12 @@ async def _serve(
     token: str | None,
     runs: Sequence[str | Path],
     say: Callable[[str], None],
+    listed: str | Path | None,
 ) -> None:
     import uvicorn
 
-    answers = Workers(limits.WORKERS, [str(run) for run in runs])
-    streams = Workers(limits.STREAMS, [str(run) for run in runs])
+    answers = Workers(limits.WORKERS, [str(run) for run in runs], listed)
+    streams = Workers(limits.STREAMS, [str(run) for run in runs], listed)
     try:
         if runs:  # which must open; without them the page is there before anything is loaded
             _ = [said async for said in answers.ask("shell/models", {})]

@@ -94,8 +94,10 @@ class Worker:
 class Workers:
     """At most so many processes, for one question each; who comes then waits, but not too many do."""
 
-    def __init__(self, most: int, folders: Sequence[str] = ()) -> None:
-        self.folders = [str(Path(folder).resolve()) for folder in folders]
+    def __init__(self, most: int, folders: Sequence[str] = (), listed: str | Path | None = None) -> None:
+        whole = [str(Path(folder).resolve()) for folder in folders]
+        named = [] if listed is None else [f"--listed={Path(listed).resolve()}"]
+        self.folders = [*named, "--", *whole]
         self.idle: list[Worker] = []
         self.busy: set[Worker] = set()
         self.free = asyncio.Semaphore(most)

@@ -6,28 +6,29 @@ wrong. Whoever waits may tell it to stop, by a signal, and ends it where it does
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
-import re
 import signal
 import struct
 import sys
 import traceback
 from collections.abc import Iterator
 from importlib import import_module
+from pathlib import Path
 from typing import IO
 
 import torch
 
 # What is asked first is loaded before anybody asks.
-from regard.studio import limits, models
+from regard.studio import limits, listed, models
 from regard.studio.api import patterns  # noqa: F401
 from regard.studio.api.body import Body
 from regard.studio.api.table import ELSEWHERE, TABLE
+from regard.studio.telling import told
 
 READY, PART, ANSWER, REFUSAL, FAILURE, STOPPED = b"R", b"P", b"A", b"W", b"F", b"S"
 SPARE = 5  # seconds after which it ends itself, should nobody be left to do so
-FOLDERS = re.compile(r"(?<![\w.:/])(?:[A-Za-z]:)?[/\\](?:[^\s/\\'\",:;]+[/\\])+(?=[^\s/\\])")
 
 
 class StopAsked(BaseException):
@@ -39,7 +40,12 @@ def main() -> None:
     told = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints is no answer
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the studio, which ends this
-    models.FOLDERS[:] = sys.argv[1:]
+    given = argparse.ArgumentParser()
+    given.add_argument("--listed", type=Path)
+    given.add_argument("runs", nargs="*")
+    told_at_start = given.parse_args()
+    models.FOLDERS[:] = told_at_start.runs
+    listed.FOLDER[:] = [told_at_start.listed] if told_at_start.listed else []
     _bound_memory()
     torch.set_num_threads(1)  # the visitors share the cores
     asked = False
@@ -88,16 +94,6 @@ def _answered(name: str, fields: object) -> Iterator[tuple[bytes, bytes]]:
             yield FAILURE, traceback.format_exc().encode()
     except Exception:
         yield FAILURE, traceback.format_exc().encode()
-
-
-def told(error: Exception) -> str:
-    """What is wrong in one line, with no folder of this machine in it.
-
-    >>> told(ValueError("/home/me/runs/a.png is damaged\\nmore"))
-    'a.png is damaged'
-    """
-    text = str(error).strip()
-    return FOLDERS.sub("", text.splitlines()[0] if text else type(error).__name__)
 
 
 def _json(said: object) -> bytes:

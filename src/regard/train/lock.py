@@ -39,6 +39,18 @@ def held(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
+def in_use(folder: Path) -> bool:
+    """Whether a process works in a run's folder, by the name that it left there: nothing is locked to ask.
+
+    Of another machine this is believed; of this one, the process must be alive.
+    """
+    try:
+        owner = _owner((folder / LOCK).read_bytes())
+    except OSError:
+        return False
+    return owner is not None and (owner["host"] != socket.gethostname() or _alive(owner["pid"]))
+
+
 def _taken(path: Path) -> int:
     while True:
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)

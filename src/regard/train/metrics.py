@@ -54,10 +54,11 @@ def _read(folder: Path) -> list[Row | None]:
         return []
     lines = text.removesuffix("\n").split("\n") if text else []
     old = not any(SUM.search(line) for line in lines)  # written before rows had a sum
-    return [_row(line, old) for line in lines]
+    return [row_of(line, old) for line in lines]
 
 
-def _row(line: str, old: bool) -> Row | None:
+def row_of(line: str, old: bool) -> Row | None:
+    """The row of one line, None where it is not what was written; `old` ones have no checksum."""
     match = SUM.search(line)
     if match is None and not old:
         return None

@@ -34,7 +34,11 @@ TABLE: dict[str, Action] = {
     "token/step": Action(),
     "token/append": Action(),
     # costs
-    #
+    "costs/models": Action(),
+    "costs/price": Action(),
+    "costs/curves": Action(),
+    "costs/formula": Action(),
+    "costs/exchange": Action(),
     # vision
     #
     # language
@@ -48,5 +52,7 @@ TABLE: dict[str, Action] = {
     # lessons
     #
     # runs
-    #
+    "runs/overview": Action(),
+    "runs/records": Action(),
+    "runs/differences": Action(),
 }

@@ -49,9 +49,7 @@ async function show() {
   /** @type {Room} */
   const room = (await ROOMS[name].load()).default;
   if (mine !== turn) return;
-  const was = open;
-  open = null;  // what a room leaves undone is no step in the history of the next
-  was?.close();
+  open?.close();
   untip();
   const stop = new AbortController(), { ask, stream, cancel } = asker(name, stop.signal);
   const state = new State(room.defaults, room.clean);
@@ -64,6 +62,7 @@ async function show() {
     go: (other, values = {}) => {
       const words = new State({ ...Object.fromEntries(Object.keys(values).map((key) => [key, null])) });
       words.values = values;
+      state.commit();
       location.hash = hash(other, words.text());
     },
     has: (other) => other in ROOMS,
@@ -75,7 +74,7 @@ async function show() {
   main.replaceChildren(at);
   const close = room.mount(at, state, tools);
   state.onstep = (now) => { if (hash(name, now) !== location.hash && open?.state === state) history.pushState(null, "", hash(name, now)); };
-  open = { name, state, close: () => { state.commit(); stop.abort(); close?.(); } };
+  open = { name, state, close: () => { state.onstep = () => {}; state.commit(); stop.abort(); close?.(); } }; // the address is another room's by now
   document.title = `${ROOMS[name].title} · Regard`;
   for (const link of nav.querySelectorAll("a"))
     if (link.dataset.name === name) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");
@@ -113,6 +112,7 @@ nav.append(...names.map((name) => h("a", { href: `#${name}`, "data-name": name }
 nav.addEventListener("click", (event) => {
   const name = /** @type {HTMLElement} */ (event.target).dataset?.name;
   if (name && name === open?.name) event.preventDefault(); // where one is, one stays
+  else open?.state.commit();
 });
 addEventListener("hashchange", show);
 addEventListener("popstate", show);

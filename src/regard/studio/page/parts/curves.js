@@ -3,7 +3,7 @@
 import { h, s } from "./dom.js";
 import { tip, untip } from "./tip.js";
 
-/** @typedef {{name: string, points: [number, number][], colour?: string, dash?: string}} Series colours are variables: `--accent` */
+/** @typedef {{name: string, points: [number, number, string?][], colour?: string, dash?: string}} Series colours are variables: `--accent`; a third part of a point are its exact words */
 /** @typedef {{label: string, log?: boolean, from?: number, to?: number, tell?: (value: number) => string}} Axis */
 
 const COLOURS = ["--accent", "--other", "--third", "--quiet"], DASHES = ["", "7 4", "2 3", "10 3 2 3"];
@@ -48,7 +48,7 @@ function drawn({ series, x, y, height = 260, label, onpoint = () => {} }, wide) 
     const at = along.at(places[i]);
     here.setAttribute("visibility", "visible");
     for (const end of ["x1", "x2"]) here.setAttribute(end, String(at));
-    const said = series.flatMap((one) => { const found = one.points.find(([a]) => a === places[i]); return found ? [`${series.length > 1 ? `${one.name}: ` : ""}${(y.tell ?? exact)(found[1])}`] : []; });
+    const said = series.flatMap((one) => { const found = one.points.find(([a]) => a === places[i]); return found ? [`${series.length > 1 ? `${one.name}: ` : ""}${found[2] ?? (y.tell ?? exact)(found[1])}`] : []; });
     const box = picture.getBoundingClientRect();
     tip([`${x.label} ${(x.tell ?? exact)(places[i])}`, ...said].join("\n"), px ?? box.left + (at / wide) * box.width, py ?? box.top + box.height / 2);
     onpoint(places[i]);

@@ -23,29 +23,34 @@ export function savePng(name, wide, high, draw) {
 }
 
 /** An SVG element as a file with the colours that it has now. @param {string} name @param {SVGElement} picture */
-export const saveSvg = (name, picture) => save(name, svgText(picture), "image/svg+xml");
+export const saveSvg = (name, picture) => save(name, standalone(picture), "image/svg+xml");
 
-/** The same as a PNG file, on the ground that `fill` is. @param {string} name @param {SVGElement} picture @param {string} fill */
-export async function savePngOf(name, picture, fill) {
-  const { width, height } = picture.getBoundingClientRect(), image = new Image();
-  image.src = URL.createObjectURL(new Blob([svgText(picture)], { type: "image/svg+xml" }));
-  await image.decode();
-  savePng(name, Math.round(2 * width), Math.round(2 * height), (ctx) => { ctx.fillStyle = fill; ctx.fillRect(0, 0, 2 * width, 2 * height); ctx.drawImage(image, 0, 0, 2 * width, 2 * height); });
-  URL.revokeObjectURL(image.src);
-}
-
-/** @param {SVGElement} picture */
-function svgText(picture) {
+/** The same as a text. @param {SVGElement} picture */
+function standalone(picture) {
   const copy = /** @type {SVGElement} */ (picture.cloneNode(true)), from = [picture, ...picture.querySelectorAll("*")], to = [copy, ...copy.querySelectorAll("*")];
   from.forEach((one, i) => {
     const style = getComputedStyle(one);
     for (const key of ["fill", "stroke", "stroke-width", "stroke-dasharray", "font-size", "font-family", "opacity"]) to[i].setAttribute(key, style.getPropertyValue(key));
   });
-  copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
   const { width, height } = picture.getBoundingClientRect();
+  copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
   copy.setAttribute("width", String(Math.round(width)));
   copy.setAttribute("height", String(Math.round(height)));
   return copy.outerHTML;
+}
+
+/** An SVG element as a PNG file, on the card that it stands on. @param {string} name @param {SVGElement} picture */
+export async function saveSvgPng(name, picture) {
+  const { width, height } = picture.getBoundingClientRect(), card = getComputedStyle(picture.closest(".card") ?? document.body).backgroundColor;
+  const image = new Image(Math.ceil(width * 2), Math.ceil(height * 2)), address = URL.createObjectURL(new Blob([standalone(picture)], { type: "image/svg+xml" }));
+  image.src = address;
+  await image.decode();
+  savePng(name, image.width, image.height, (ctx) => {
+    ctx.fillStyle = card;
+    ctx.fillRect(0, 0, image.width, image.height);
+    ctx.drawImage(image, 0, 0, image.width, image.height);
+  });
+  URL.revokeObjectURL(address);
 }
 
 /** A button that copies what `text` gives, and says so. @param {string} words @param {() => string} text */

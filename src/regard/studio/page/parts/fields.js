@@ -29,16 +29,18 @@ function field(box, input, fault, named) {
 /**
  * A slider with a number field beside it, which may take more than the slider shows.
  * @param {State} state @param {string} key
- * @param {{label: string, min: number, max: number, step?: number, most?: number, hint?: string}} given
+ * @param {{label: string, min: number, max: number, step?: number, most?: number, hint?: string, log?: boolean}} given `log`: each stretch of the slider doubles the value
  */
-export function slider(state, key, { label, min, max, step = 1, most = max, hint = "" }) {
+export function slider(state, key, { label, min, max, step = 1, most = max, hint = "", log = false }) {
+  const on = log ? Math.log2 : (/** @type {number} */ value) => value;
+  const off = log ? (/** @type {number} */ at) => doubled(at, min, max) : (/** @type {number} */ at) => at;
   const name = id(), fault = h("div", { class: "wrong", id: `${name}-wrong`, role: "alert" });
   const named = h("b", {}, label);
-  const range = h("input", { type: "range", min, max, step, "aria-label": label, "data-key": key });
+  const range = h("input", { type: "range", min: on(min), max: on(max), step: log ? 0.125 : step, "aria-label": label, "data-key": key });
   const typed = h("input", { type: "text", id: name, inputmode: "numeric", "aria-describedby": `${name}-wrong`, autocomplete: "off", "data-key": key });
   const box = field(h("div", { class: "field slider" }, h("label", { for: name }, named, hint && h("span", {}, hint)), h("div", {}, range, typed), fault), typed, fault, named);
-  range.addEventListener("input", () => state.set({ [key]: Number(range.value) }));
-  range.addEventListener("change", () => { state.set({ [key]: Number(range.value) }); state.commit(); });
+  range.addEventListener("input", () => state.set({ [key]: off(Number(range.value)) }));
+  range.addEventListener("change", () => { state.set({ [key]: off(Number(range.value)) }); state.commit(); });
   typed.addEventListener("input", () => {
     const value = number(typed.value);
     const fine = value !== null && value >= min && value <= most && (step !== 1 || Number.isInteger(value));
@@ -54,14 +56,21 @@ export function slider(state, key, { label, min, max, step = 1, most = max, hint
   });
   const shown = (/** @type {boolean} */ anyway) => {
     const value = state.values[key];
-    if (Number(range.value) !== value) range.value = String(value);
-    range.style.setProperty("--part", `${(100 * (Math.min(max, value) - min)) / (max - min || 1)}%`);
+    if (off(Number(range.value)) !== value) range.value = String(on(value));
+    if (log) range.setAttribute("aria-valuetext", value.toLocaleString("en"));
+    range.style.setProperty("--part", `${(100 * (on(Math.min(max, value)) - on(min))) / (on(max) - on(min) || 1)}%`);
     if (anyway || number(typed.value) !== value) { typed.value = value.toLocaleString("en"); box.wrong(null); }
   };
   typed.addEventListener("blur", () => shown(true));
   state.watch((_, changed) => { if (changed.has(key)) shown(false); });
   shown(true);
   return box;
+}
+
+/** A power of two, rounded to some eighths of it. @param {number} power @param {number} min @param {number} max */
+function doubled(power, min, max) {
+  const unit = 2 ** Math.max(0, Math.floor(power) - 4);
+  return Math.min(max, Math.max(min, Math.round(2 ** power / unit) * unit));
 }
 
 /** A number as people type it: 4096, 4,096, 64k. @param {string} text @returns {number | null} */

@@ -6,7 +6,7 @@ export const ROOMS = {
   patterns: { title: "Patterns", load: () => import("./patterns.js") },
   token: { title: "One token", load: () => import("./one_token.js") },
 
-  // costs: Costs
+  costs: { title: "Costs", load: () => import("./costs.js") },
 
   // vision: Vision
 
@@ -18,5 +18,5 @@ export const ROOMS = {
 
   // lessons: Lessons
 
-  // runs: Runs
+  runs: { title: "Runs", load: () => import("./runs.js") },
 };

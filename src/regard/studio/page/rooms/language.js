@@ -3,7 +3,7 @@
 import { AskError } from "../parts/ask.js";
 import { curves } from "../parts/curves.js";
 import { colour, h, percent, whole } from "../parts/dom.js";
-import { copier, save, saveCsv, savePngOf, saveSvg, savers } from "../parts/exports.js";
+import { copier, save, saveCsv, saveSvg, saveSvgPng, savers } from "../parts/exports.js";
 import { slider, text, toggle } from "../parts/fields.js";
 import { gallery, lede } from "../parts/table.js";
 import { chooser } from "../parts/writers.js";
@@ -58,7 +58,7 @@ function mount(at, state, tools) {
     const chart = h("div", { class: "chart", "data-read": "chart" }), ratio = h("p", { class: "quiet", "data-read": "ratio" });
     const picture = () => /** @type {SVGElement | null} */ (chart.querySelector("svg"));
     const files = savers({
-      PNG: () => { const one = picture(); if (one) savePngOf("cache.png", one, colour("--card")); },
+      PNG: () => { const one = picture(); if (one) saveSvgPng("cache.png", one); },
       SVG: () => { const one = picture(); if (one) saveSvg("cache.svg", one); },
       CSV: () => saveCsv("written.csv", [["side", "position", "token", "text", "given", "chance", "model's own chance", "cache bytes", "seconds"], ...shown().flatMap((name) => sides[name].tokens().map((one, i) => [name, i, one.label, one.text, String(one.given), one.given ? "" : one.chance, one.given ? "" : one.plain, one.bytes, one.seconds]))]),
       Text: () => save("written.txt", shown().map((name) => sides[name].words()).join("\n\n———\n\n")),
