@@ -33,7 +33,14 @@ TABLE: dict[str, Action] = {
     # costs
     #
     # vision
-    #
+    "vision/model": Action(),
+    "vision/pictures": Action(),
+    "vision/read": Action(),
+    "vision/look": Action(),
+    "vision/gradient": Action(),
+    "vision/several": Action(),
+    "vision/hide": STREAM,
+    "vision/check": STREAM,
     # language
     #
     # sentiment

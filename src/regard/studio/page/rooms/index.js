@@ -8,7 +8,7 @@ export const ROOMS = {
 
   // costs: Costs
 
-  // vision: Vision
+  vision: { title: "Vision", load: () => import("./vision.js") },
 
   // language: Language
 
