@@ -20,7 +20,7 @@ from regard.studio.limits import FieldError
 from regard.studio.sketches import sketches
 from regard.train.runs.images import ImageRun
 
-EVEN = 40.0  # standard deviation of a border that is one ground, of 255
+EVEN = 20.0  # standard deviation of a border that is one ground, of 255
 HELD = 60  # pictures that a run on one's own data held out
 
 

@@ -14,6 +14,7 @@ import struct
 import sys
 import traceback
 from collections.abc import Iterator
+from contextlib import suppress
 from importlib import import_module
 from typing import IO
 
@@ -51,6 +52,8 @@ def main() -> None:
     if hasattr(signal, "SIGUSR1"):
         signal.signal(signal.SIGUSR1, stop)
     _tell(told, READY, b"")
+    with suppress(Exception):  # whoever asks for the models is told what is wrong
+        models.here()  # before a question, so that nobody who leaves ends this halfway
     while question := _read(sys.stdin.buffer):
         name, fields = json.loads(question)
         _alarm(TABLE[name].seconds + SPARE)

@@ -35,7 +35,7 @@ function clean(values) {
 /** @param {HTMLElement} at @param {State} state @param {import("../main.js").Tools} tools */
 function mount(at, state, tools) {
   tools.style("vision");
-  const body = h("div", { class: "stack vision" }, h("div", { class: "card waiting" }));
+  const body = h("div", { class: "stack vision" }, h("div", { class: "card waiting" }, "Opening the models …"));
   at.append(lede("Where a model looks", "Pick, draw or drop a picture. Bars tell what the model takes it for; colours, patch by patch, where it looked to say so.", copier("Copy link", tools.link)), body);
   tools.askOf("shell", "models", {}, { at: /** @type {HTMLElement} */ (body.firstChild) }).then((said) => {
     if (!said) { if (!tools.ended.aborted) body.replaceChildren(empty("Not loaded", "The list of models was cancelled: reload the page to ask again.")); return; }
@@ -55,12 +55,12 @@ function filled(body, state, tools, names) {
   /** @type {string[] | null} */
   let live = null; // the strokes while one draws
   let looked = /** @type {import("./vision_views.js").Looked | null} */ (null), slope = /** @type {any} */ (null), picture = /** @type {Pixels | null} */ (null);
-  let question = "", hidden = "", together = "", wanted = false, asking = false;
+  let question = "", hidden = "not yet", together = "", wanted = false, asking = "";
 
   const model = select(state, "model", { label: "model", options: names.map((one) => [one, one]) });
   const record = h("p", { class: "quiet record", "data-read": "record" });
-  const tests = gallerySource(state), drawing = padSource(state, (draw) => { live = draw; show(); }), owned = ownSource(state, tools, body);
-  const source = h("section", { class: "card source", "aria-label": "Picture" }, segments(state, "from", { label: "Where the picture comes from", hidden: true, options: [["test", "Test pictures"], ["draw", "Draw"], ["own", "Your own"]] }), tests.element, drawing.element, owned.element);
+  const tests = gallerySource(state), drawing = padSource(state, (draw) => { live = draw; show(); }), owned = ownSource(state, tools, body, () => now());
+  const source = h("section", { class: "card source", "aria-label": "Picture" }, segments(state, "from", { label: "Where the picture comes from", hidden: true, options: [["test", "Examples"], ["draw", "Draw"], ["own", "Your own"]] }), tests.element, drawing.element, owned.element);
   const readout = h("p", { class: "readout", "aria-live": "polite" }), key = h("div", { class: "key" }), aside = h("p", { class: "quiet", "data-read": "aside" });
   const map = mapped("map", (patch) => point(patch), (patch) => { if (looked?.weights && state.values.view === "attention") { state.set({ query: patch === state.values.query ? -1 : patch }); state.commit(); } });
   const plain = mapped("plain", (patch) => point(patch), null);
@@ -74,7 +74,7 @@ function filled(body, state, tools, names) {
   });
   const headBox = h("div", { class: "heads-box" }, h("h3", {}, "every layer and head"), heads.element);
   const result = h("section", { class: "card result", "aria-label": "Answer", "aria-busy": "false" }, h("div", { class: "bar" }, views, fromReader),
-    h("div", { class: "panes" }, h("div", { class: "map-pane" }, map.box, key, readout, aside), h("div", { class: "answer-pane" }, h("div", { class: "small-picture" }, h("h3", {}, "as the model takes it"), plain.box), answer), headBox), files);
+    h("div", { class: "panes" }, h("div", { class: "map-pane" }, map.box, key, readout, aside), h("div", { class: "answer-pane" }, answer), h("div", { class: "side-pane" }, h("div", { class: "small-picture" }, h("h3", {}, "as the model takes it"), plain.box), headBox)), files);
   const nothing = h("section", { class: "card nothing" });
   const curveBox = h("div", { class: "curve-box" }), leftOver = h("div", { class: "left-over" });
   const hiding = h("section", { class: "card hiding", "aria-label": "Hiding" });
@@ -141,7 +141,7 @@ function filled(body, state, tools, names) {
       nothing.hidden = picture !== null;
       result.hidden = hiding.hidden = picture === null;
       if (!picture) {
-        [looked, question, hidden] = [null, "", ""];
+        [looked, question, hidden] = [null, "", "not yet"];
         for (const one of ["look", "gradient", "hide"]) tools.cancel(one);
         nothing.replaceChildren(values.from === "draw" ? empty("Nothing is drawn yet", `Draw ${info.data === "digits" ? "a digit, large," : `one of ${info.classes.slice(0, 3).join(", ")} …`} on the pad: the answer follows the pen.`)
           : values.own.length ? empty("This picture is not in the link", "It was too large for an address, and stayed on the page where it was added. Add it again.") : empty("No picture yet", "Choose, drop or paste one: it is read as the model takes it, and stays on this machine."));
@@ -157,20 +157,17 @@ function filled(body, state, tools, names) {
   async function answered(values, info, sample) {
     const name = now(), seen = /** @type {Pixels} */ (picture), query = info.grid && values.view === "attention" ? Math.min(values.query, info.grid[0] * info.grid[1] - 1) : -1;
     const body_ = { model: name, pixels: base64(seen.data), shape: seen.shape, query }, asked = JSON.stringify(body_);
-    if (asked !== question) {
-      question = asked;
-      if (!answers.has(`look ${asked}`)) {
-        result.classList.add("stale");
-        wanted = true;
-        if (asking && live) return; // while one draws, the answer on its way is awaited, then the newest is asked for
-        asking = true;
-        wanted = false;
-        let said = null;
-        try { said = await known("look", body_, result); } finally { asking = false; }
-        if (wanted && question !== asked && live) { question = ""; return show(); }
-        if (!said) { if (question === asked) question = ""; return; }
-      }
-      if (question !== asked) return;
+    question = asked;
+    if (!answers.has(`look ${asked}`)) {
+      result.classList.add("stale");
+      wanted = asking !== "";
+      if (asking && (live || asking === asked)) return; // while one draws, the answer on its way is awaited, then the newest is asked for
+      asking = asked;
+      let said = null;
+      try { said = await known("look", body_, result); } finally { if (asking === asked) asking = ""; }
+      if (question !== asked) { if (wanted) { wanted = false; show(); } return; }
+      if (!said) { question = ""; return; }
+      values = state.values;
     }
     looked = answers.get(`look ${asked}`) ?? null;
     if (!looked) return;
@@ -202,7 +199,7 @@ function filled(body, state, tools, names) {
     key.replaceChildren(...(now_ ? [legend(now_)] : []));
     const reader = { class: "the class token, from which the answer is read", mean: "all tokens in the mean, as the answer is read", last: "the last token, from which the answer is read" }[found.reader ?? ""] ?? "the token that the answer is read from";
     const best = now_ ? now_.values.reduce((most, one, i) => (Math.abs(one) > Math.abs(now_.values[most]) ? i : most), 0) : 0;
-    idle = !now_ ? "Point at the picture for its patches." : `${now_.signed ? "Moved the logit most" : "Looked at most"}: ${told(now_, best, info.image)}.`;
+    idle = !now_ ? "Point at the picture for its patches." : `${now_.signed ? "What moved the logit most" : "Most of it"}: ${told(now_, best, info.image)}.`;
     aside.textContent = !now_ ? "" : view === "gradient" ? `Integrated gradients in ${slope.steps} steps: an estimate, whose sum misses the logit's change by ${exact(slope.gap)}.`
       : view === "rollout" ? "Rollout multiplies the layers' mean attention, half of each token passed on by its residual."
         : `The view of ${query < 0 ? reader : `the ${place(query, now_, info.image)}`}. ${now_.front ? `The class token keeps ${percent(now_.front)}. ` : ""}${query < 0 ? "Click a patch for the view from there." : ""}`;
@@ -253,8 +250,8 @@ function filled(body, state, tools, names) {
     curveBox.replaceChildren(h("p", { class: "quiet pending" }, "Hiding patches …"));
     try {
       const ended = set ? await overSet(values, asked) : await overPicture(values, info, seen, asked);
-      if (!ended && hidden === asked) { hidden = ""; state.set({ hide: false }); }
-    } catch (error) { if (hidden === asked) { hidden = ""; curveBox.replaceChildren(failed(error)); } }
+      if (!ended && hidden === asked) { hidden = "not yet"; state.set({ hide: false }); }
+    } catch (error) { if (hidden === asked) { hidden = "not yet"; curveBox.replaceChildren(failed(error)); } }
   }
 
   /** @param {Values} values @param {string} asked */

@@ -19,7 +19,7 @@ const SKY = [150, 190, 228];
 const written = ({ tool, wide, ink, points }) => `${tool[0]}${wide}${ink}${points.map(([x, y]) => DIGITS[Math.round(x * FINE)] + DIGITS[Math.round(y * FINE)]).join("")}`;
 
 /** Radius of the pen as a share of the side. @param {number} wide @param {Paper} paper */
-const radius = (wide, { shape }) => (Math.max(shape[1], shape[2]) <= 16 ? [0.08, 0.125, 0.18] : [0.03, 0.065, 0.13])[wide - 1];
+const radius = (wide, { shape }) => (Math.max(shape[1], shape[2]) <= 16 ? [0.06, 0.08, 0.1] : [0.03, 0.065, 0.13])[wide - 1];
 
 /** @param {string} text @param {Paper} paper @returns {Stroke | null} */
 function parsed(text, paper) {

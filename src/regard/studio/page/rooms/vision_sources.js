@@ -71,8 +71,8 @@ export function padSource(state, onlive) {
   };
 }
 
-/** One's own files: by button, drop and paste. @param {State} state @param {import("../main.js").Tools} tools @param {HTMLElement} room where files may be dropped */
-export function ownSource(state, tools, room) {
+/** One's own files: by button, drop and paste. @param {State} state @param {import("../main.js").Tools} tools @param {HTMLElement} room where files may be dropped @param {() => string} model */
+export function ownSource(state, tools, room, model) {
   const input = h("input", { type: "file", accept: KINDS.join(","), multiple: true, class: "unseen", tabindex: -1, "aria-hidden": "true", "data-upload": true });
   const fault = h("div", { class: "wrong", role: "alert" }), strip = h("div", { class: "thumbs", role: "group", "aria-label": "Your pictures" }), words = h("p", { class: "quiet", "data-read": "notices" });
   const meant = h("select", { "data-key": "meant", "aria-label": "What they show" });
@@ -118,7 +118,7 @@ export function ownSource(state, tools, room) {
       if (file.size > LARGEST) { say(`${file.name} has ${whole(file.size)} bytes; at most ${whole(LARGEST)} are taken.`); continue; }
       try {
         const data = base64(new Uint8Array(await file.arrayBuffer()));
-        const said = await tools.ask("read", { model: state.values.model, name: file.name.slice(-200), file: data }, { at: /** @type {HTMLElement} */ (element.parentElement), key: `read ${file.name}` });
+        const said = await tools.ask("read", { model: model(), name: file.name.slice(-200), file: data }, { at: /** @type {HTMLElement} */ (element.parentElement), key: `read ${file.name}` });
         if (!said) continue;
         const text = kept({ shape: said.shape, data: bytes(said.pixels) });
         notices.set(text, [file.name, ...said.notices].join("; "));

@@ -57,15 +57,15 @@ export function place(patch, { rows, cols }, [, high, wide]) {
 
 /** A patch's numbers in words. @param {Shown} map @param {number} patch @param {[number, number, number]} shape */
 export function told(map, patch, shape) {
-  const where = place(patch, map, shape), name = where[0].toUpperCase() + where.slice(1);
+  const name = place(patch, map, shape);
   if (map.unit === "logit") return `${name}: ${signed(map.raw[patch])} of the logit ${map.of}, estimated`;
   return `${name}: weight ${exact(map.raw[patch])}, ${times(map.values[patch])} the even share; ${map.of}`;
 }
 
 /** The scale below a map. @param {Shown} map */
 export const legend = (map) => (map.signed
-  ? scale(`−${exact(map.high)} against`, `for +${exact(map.high)}`, true, "0")
-  : scale("0", `${times(map.high)} the even share`));
+  ? scale(`−${Number(map.high.toPrecision(3))} against`, `for +${Number(map.high.toPrecision(3))}`, true, "0")
+  : scale("0", `${Number(map.high.toPrecision(3))}× the even share`));
 
 /**
  * A picture with or without a map, on which one points at patches: `onpoint(patch)`, −1 at the end; `onpick(patch)` on a click.
@@ -120,8 +120,8 @@ export function bars(looked, classes, { truth, sure, target, pick }) {
   const right = truth === null || !classes.includes(truth) ? null : classes[best.i] === truth;
   return h("div", { class: "stack tight" },
     h("div", {}, h("p", { class: "big", "data-read": "answer" }, classes[best.i]),
-      h("p", { class: "quiet", "data-read": "sure" }, `${percent(best.value)} likely to the model`, truth !== null && right !== null && h("b", { class: right ? "good" : "bad" }, `  ${right ? "✓" : "✗"} ${sure} ${truth}`), truth !== null && right === null && `; a ${truth}, which it does not know`)),
-    h("div", { class: "chances", role: "group", "aria-label": "Probabilities" }, ...order.map(({ value, i }) => {
+      h("p", { class: "quiet", "data-read": "sure" }, `${percent(best.value)} likely to the model`, truth !== null && right !== null && h("b", { class: right ? "truth good" : "truth bad" }, `${right ? "✓" : "✗"} ${sure} ${truth}`), truth !== null && right === null && `; a ${truth}, which it does not know`)),
+    h("div", { class: "chances", role: "group", "aria-label": "Probabilities", style: { "--name": `${Math.min(12, Math.max(3, ...order.map(({ i }) => classes[i].length)))}ch` } }, ...order.map(({ value, i }) => {
       const row = h("button", { type: "button", "aria-pressed": String(target === i), "data-class": classes[i], onclick: () => pick?.(i), disabled: !pick }, h("span", { class: "name" }, classes[i]), h("span", { class: "track" }, h("i", { style: { width: `${100 * value}%` } })), h("span", { class: "number" }, percent(value)));
       row.addEventListener("pointermove", (event) => tip(`${classes[i]}: probability ${exact(value)}, logit ${exact(looked.logits[i])}${pick ? "\nClick: what speaks for it" : ""}`, event.clientX, event.clientY));
       row.addEventListener("pointerleave", untip);
@@ -154,7 +154,7 @@ export function headGrid(pick) {
           return button;
         }));
         element.style.setProperty("--columns", String(heads + 1));
-        element.replaceChildren(h("span"), ...Array.from({ length: heads + 1 }, (_, i) => h("span", { class: "quiet" }, i ? `head ${i}` : "all")),
+        element.replaceChildren(h("span"), ...Array.from({ length: heads + 1 }, (_, i) => h("span", { class: "quiet", title: i ? `head ${i}` : "mean of all heads" }, i ? String(i) : "all")),
           ...buttons.flatMap((row, i) => [h("span", { class: "quiet" }, i ? `layer ${i}` : "all"), ...row]));
       }
       buttons.forEach((row, layer) => row.forEach((button, head) => {
