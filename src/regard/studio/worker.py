@@ -53,7 +53,7 @@ def main() -> None:
         signal.signal(signal.SIGUSR1, stop)
     _tell(told, READY, b"")
     with suppress(Exception):  # whoever asks for the models is told what is wrong
-        models.here()  # before a question, so that nobody who leaves ends this halfway
+        _open_models()  # before a question, so that nobody who leaves ends this halfway
     while question := _read(sys.stdin.buffer):
         name, fields = json.loads(question)
         _alarm(TABLE[name].seconds + SPARE)
@@ -67,6 +67,13 @@ def main() -> None:
         except StopAsked:
             _tell(told, STOPPED, b"")
         _alarm(0)
+
+
+def _open_models() -> None:
+    """Have the models in memory, and what their tokenizers load when they first read."""
+    for run in models.here().runs.values():
+        if run.tokenizer is not None:
+            run.tokenizer.encode("a")
 
 
 def _answered(name: str, fields: object) -> Iterator[tuple[bytes, bytes]]:

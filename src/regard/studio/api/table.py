@@ -44,7 +44,11 @@ TABLE: dict[str, Action] = {
     # language
     #
     # sentiment
-    #
+    "sentiment/model": Action(),
+    "sentiment/verdict": Action(),
+    "sentiment/gradient": Action(),
+    "sentiment/without": Action(),
+    "sentiment/flip": STREAM,
     # recurrence
     #
     # lessons

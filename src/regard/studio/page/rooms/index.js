@@ -12,7 +12,7 @@ export const ROOMS = {
 
   // language: Language
 
-  // sentiment: Sentiment
+  sentiment: { title: "Sentiment", load: () => import("./sentiment.js") },
 
   // recurrence: Recurrence
 

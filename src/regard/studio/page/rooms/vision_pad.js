@@ -129,7 +129,11 @@ export function pad({ onlive, onstroke, undo }) {
       ctx.lineWidth = one.radius * 2 * side;
       ctx.lineCap = ctx.lineJoin = "round";
       ctx.beginPath();
-      one.points.forEach(([x, y], i) => (i ? ctx.lineTo(x * side, y * side) : ctx.moveTo(x * side, y * side)));
+      one.points.forEach(([x, y], i) => {  // through the middles, so that a line is smooth
+        const [nx, ny] = one.points[i + 1] ?? [x, y];
+        if (!i || one.tool === "shape") ctx[i ? "lineTo" : "moveTo"](x * side, y * side);
+        else ctx.quadraticCurveTo(x * side, y * side, ((x + nx) / 2) * side, ((y + ny) / 2) * side);
+      });
       if (one.tool === "shape") { ctx.closePath(); ctx.fill(); if (points && text === live().at(-1)) { ctx.lineWidth = 3; ctx.stroke(); } }
       else { if (one.points.length === 1) ctx.lineTo(one.points[0][0] * side + 0.1, one.points[0][1] * side); ctx.stroke(); }
     }
