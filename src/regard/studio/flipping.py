@@ -25,9 +25,9 @@ ENOUGH = 8  # variants of two edits and more
 PAIRS = (
     "good bad, great terrible, wonderful awful, best worst, better worse, love hate, loved hated, "
     "funny dull, warm cold, beautiful ugly, brilliant stupid, interesting boring, well badly, always never, "
-    "more less, most least, with without, everything nothing, little much, strong weak, fresh stale, success failure, "
-    "excellent poor, perfect flawed, exciting tedious, enjoyed endured, happy sad, clever silly, "
-    "lively lifeless, tender cruel"
+    "more less, most least, with without, everything nothing, little much, strong weak, fresh stale, "
+    "success failure, excellent poor, perfect flawed, exciting tedious, enjoyed endured, happy sad, "
+    "clever silly, lively lifeless, tender cruel"
 )
 OPPOSITES = {a: b for pair in PAIRS.split(", ") for a, b in (pair.split(), pair.split()[::-1])}
 KINDS = ("left out", "opposite", "put in", "exchanged")  # in the order in which they are tried

@@ -186,7 +186,7 @@ function filled(body, state, tools, names) {
   /** Edits that turn the verdict, where the search was asked for. @param {Values} values */
   async function flips(values) {
     const wanted = hashed(`${now()} ${values.text}`), on = values.flip === wanted;
-    start.disabled = on;
+    start.hidden = on;
     if (!on) {
       if (searched || !list.firstChild) { tools.cancel("flip"); list.replaceChildren(empty("Not searched yet", "Up to 15 seconds; what is found is shown at once.")); tried.textContent = ""; }
       searched = 0;

@@ -109,19 +109,19 @@ export function verdictBox(said, temperature) {
       h("p", { class: "quiet", "data-read": "probability" }, `${percent(said.probability)} likely to the model`),
       h("p", { class: "quiet note" }, temperature === null ? "Not calibrated: it may be surer than it is right." : `Calibrated: its logits are divided by ${exact(temperature)}, fitted on held-out texts.`)),
     h("div", { class: "verdict-bars" }, ...rows.map(([name, value]) => h("div", {}, h("span", {}, name), h("span", { class: "track" }, h("i", { style: { width: `${100 * value}%` } })), h("span", { class: "number quiet" }, percent(value))))),
-    said.windows > 1 && h("p", { class: "quiet note" }, `Read in ${said.windows} windows, whose probabilities are averaged.`),
-  ].filter(Boolean);
+    ...(said.windows > 1 ? [h("p", { class: "quiet note" }, `Read in ${said.windows} windows, whose probabilities are averaged.`)] : []),
+  ];
 }
 
 /** Words that change the verdict most when they are left out. @param {Left[]} left @param {Verdict} said @param {string[]} classes @param {(span: [number, number] | null) => void} onpoint */
 export function leftOut(left, said, classes, onpoint) {
   const label = classes.indexOf(said.label), rows = left.filter((one) => one.chances).map((one) => ({ one, chances: /** @type {number[]} */ (one.chances), moved: 100 * (said.probability - /** @type {number[]} */ (one.chances)[label]) }))
     .sort((a, b) => Math.abs(b.moved) - Math.abs(a.moved)).slice(0, 8);
-  const top = Math.max(LEAST, ...rows.map((row) => Math.abs(row.moved)));
+  const top = Math.max(LEAST, ...rows.map((row) => Math.abs(row.moved))), wide = (/** @type {number} */ moved) => (50 * Math.abs(moved)) / top;
   return rows.map(({ one, chances, moved }) => {
     const best = chances.indexOf(Math.max(...chances)), turned = best !== label;
     return h("div", { class: "left-row", onpointerenter: () => onpoint(one.span), onpointerleave: () => onpoint(null) },
-      h("span", { class: "name" }, one.word), h("span", { class: "both" }, h("i", { class: moved > 0 ? "for" : "against", style: { width: `${(50 * Math.abs(moved)) / top}%` } })),
+      h("span", { class: "name" }, one.word), h("span", { class: "both" }, h("i", { class: moved > 0 ? "for" : "against", style: { width: `${wide(moved)}%`, left: `${moved > 0 ? 50 : 50 - wide(moved)}%` } })),
       h("span", { class: "number" }, Math.abs(moved) < 0.005 ? "0" : signed(Number(moved.toFixed(2)))), turned && h("b", { class: "turned" }, `→ ${classes[best]} ${percent(chances[best])}`));
   });
 }
