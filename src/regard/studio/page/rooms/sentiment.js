@@ -66,7 +66,7 @@ function filled(body, state, tools, names) {
   const start = h("button", { type: "button", class: "button main", onclick: () => { state.set({ flip: hashed(`${now()} ${state.values.text}`) }); state.commit(); } }, "Search");
   const list = h("div", { class: "flips" }), tried = h("p", { class: "quiet note", "data-read": "tried" });
   const flipping = h("section", { class: "card flipping stack", "aria-label": "Edits that turn the verdict" }, h("div", { class: "bar" }, h("div", { class: "grow" }, h("h2", {}, "What would turn it"), h("p", { class: "quiet" }, "Words are left out, put into their opposite, negated, or exchanged for what the gradient suggests. Each is tried on the model.")), start), list, tried);
-  const nothing = h("section", { class: "card nothing" }), results = h("div", { class: "stack" }, h("div", { class: "pair" }, verdict, reading), h("div", { class: "pair even" }, leaving, flipping));
+  const nothing = h("section", { class: "nothing", "aria-live": "polite" }), results = h("div", { class: "stack" }, h("div", { class: "pair" }, verdict, reading), h("div", { class: "pair even" }, leaving, flipping));
   body.replaceChildren(h("div", { class: "card controls stack" }, h("div", { class: "bar" }, model, record), field, h("div", { class: "under" }, chips, count)), nothing, results);
 
   /** @param {Values} values */

@@ -75,7 +75,7 @@ function filled(body, state, tools, names) {
   const headBox = h("div", { class: "heads-box" }, h("h3", {}, "every layer and head"), heads.element);
   const result = h("section", { class: "card result", "aria-label": "Answer", "aria-busy": "false" }, h("div", { class: "bar" }, views, fromReader),
     h("div", { class: "panes" }, h("div", { class: "map-pane" }, map.box, key, readout, aside), h("div", { class: "answer-pane" }, answer), h("div", { class: "side-pane" }, h("div", { class: "small-picture" }, h("h3", {}, "as the model takes it"), plain.box), headBox)), files);
-  const nothing = h("section", { class: "card nothing" });
+  const nothing = h("section", { class: "nothing", "aria-live": "polite" });
   const curveBox = h("div", { class: "curve-box" }), leftOver = h("div", { class: "left-over" });
   const hiding = h("section", { class: "card hiding", "aria-label": "Hiding" });
   const start = h("button", { type: "button", class: "button main", onclick: () => { state.set({ hide: true }); state.commit(); } }, "Hide patches");
