@@ -201,6 +201,10 @@ def test_files(visit):
         got[kind] = waiting.value.path().read_bytes()
     assert got["PNG"].startswith(b"\x89PNG")
     assert b">wonderful</text>" in got["SVG"]
+    seen.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    seen.page.get_by_role("button", name="Copy Python").click()
+    line = seen.page.evaluate("navigator.clipboard.readText()")
+    assert line == f'from regard.train import open_run; open_run("zoo:verdicts-encoder").explain(["{TEXT}"])'
     assert got["CSV"].decode().splitlines()[0] == "word,points it brings,attention,gradient,unknown"
 
 

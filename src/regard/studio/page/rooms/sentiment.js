@@ -60,6 +60,7 @@ function filled(body, state, tools, names) {
   const text = coloured((i) => point(i)), readout = h("p", { class: "readout", "aria-live": "polite" }), legend = h("div", { class: "legend" }), quiet = h("p", { class: "quiet note" });
   const by = segments(state, "by", { label: "Colour by", hidden: true, options: [["without", "Left out"], ["attention", "Attention"], ["gradient", "Gradient"]] });
   const files = savers({ PNG: () => picture(), SVG: () => drawing(), CSV: () => csv() });
+  files.append(copier("Copy Python", () => `from regard.train import open_run; open_run(${JSON.stringify(now())}).explain([${JSON.stringify(state.values.text)}])`));
   const reading = h("section", { class: "card reading", "aria-label": "Words" }, by, text.element, legend, readout, quiet, files);
   const rows = h("div", { class: "left-rows" }), progress = h("p", { class: "quiet note", "data-read": "progress" }), every = h("details", {}, h("summary", {}, "Every word with its numbers"));
   const leaving = h("section", { class: "card leaving stack", "aria-label": "Without each word" }, h("div", {}, h("h2", {}, "Without each word"), h("p", { class: "quiet" }, "How many points of the verdict's probability each word brings: the text is read again without it. Exact.")), rows, progress, every);
@@ -166,7 +167,7 @@ function filled(body, state, tools, names) {
     quiet.textContent = values.by === "without" ? got.none || (done < got.count || !got.count ? "Words are being left out …" : "Each word's share of the verdict, by reading the text without it: exact.")
       : values.by === "attention" ? "Where the answer was read from, the mean of all layers and heads: exact, but no proof of what counted."
         : slope?.none ?? (slope ? `Integrated gradients in ${slope.steps} steps: an estimate.${slope.agreement === null ? "" : ` Rank correlation with attention ${signed(Number(slope.agreement.toFixed(2)))}.`}` : "");
-    progress.textContent = got.none || (done < got.count ? `${whole(done)} of ${whole(got.count)} words left out so far` : got.count ? `All ${whole(got.count)} words were left out in turn.` : "");
+    progress.textContent = got.none || (done < got.count ? `${whole(done)} of ${whole(got.count)} words left out so far` : got.count > 1 ? `All ${whole(got.count)} words were left out in turn.` : got.count ? "Without its one word nothing is left to read." : "");
     rows.replaceChildren(...leftOut(got.left, said, info.classes, (span) => {
       const i = span ? pieceAt(said.pieces, span) : -1;
       text.point(i);

@@ -126,7 +126,7 @@ function filled(body, state, tools, names) {
       }
       const info = infos.get(name), right = info.accuracy.test ?? info.accuracy.validation;
       record.textContent = `${info.architecture}, ${whole(info.parameters)} parameters${right === null ? "" : `, ${percent(right)} right in ${info.accuracy.test === null ? "validation" : "test"}`}; it takes ${info.image[2]}×${info.image[1]} ${info.image[0] === 1 ? "in grey" : "in colour"}${info.grid ? ` as ${info.grid[0]}×${info.grid[1]} patches` : ""}.`;
-      const paper = { shape: info.image, dark: info.dark, box: info.box, fit: values.fit };
+      const paper = { shape: info.image, dark: info.dark, box: info.box, fit: values.fit && info.image[0] === 1 }; // colours are scenes, which have their frame
       /** @type {any} */
       let page = null;
       if (values.from === "test") {
@@ -298,7 +298,7 @@ function filled(body, state, tools, names) {
 
   /** What all pictures of the gallery are taken for. @param {Values} values @param {any} info @param {any} page */
   async function several(values, info, page) {
-    const list = values.from === "test" ? page.pictures.map((/** @type {any} */ one) => ({ shape: info.image, data: bytes(one.pixels) })) : values.from === "own" ? values.own.map(owned.of).filter(Boolean) : [];
+    const list = values.from === "test" ? page.pictures.map((/** @type {any} */ one) => ({ shape: info.image, data: bytes(one.pixels) })) : values.from === "own" ? values.own.map(owned.of).filter(Boolean) : [], at_ = values.own.flatMap((/** @type {string} */ one, /** @type {number} */ i) => (owned.of(one) ? [i] : []));
     all.hidden = list.length < 2;
     if (list.length < 2) { together = ""; return; }
     const body_ = { model: now(), pictures: list.map((/** @type {Pixels} */ one) => ({ pixels: base64(one.data), shape: one.shape })) }, asked = JSON.stringify([body_, values.meant, values.from]);
@@ -309,7 +309,7 @@ function filled(body, state, tools, names) {
       const said = await known("several", body_, all);
       if (!said || together !== asked) return;
       const truths = values.from === "test" ? page.pictures.map((/** @type {any} */ one) => one.label) : list.map(() => (values.meant >= 0 ? info.classes[values.meant] : null));
-      all.replaceChildren(...summed(said, truths, info, values));
+      all.replaceChildren(...summed(said, truths, info, values, at_));
       all.classList.remove("stale");
     } catch (error) {
       together = "";
@@ -318,13 +318,13 @@ function filled(body, state, tools, names) {
     }
   }
 
-  /** @param {any} said @param {(string | null)[]} truths @param {any} info @param {Values} values */
-  function summed(said, truths, info, values) {
+  /** @param {any} said @param {(string | null)[]} truths @param {any} info @param {Values} values @param {number[]} places of one's own pictures */
+  function summed(said, truths, info, values, places) {
     const best = said.probabilities.map((/** @type {number[]} */ one) => one.indexOf(Math.max(...one))), known_ = truths.filter((one) => one !== null && info.classes.includes(one)).length;
     const right = best.filter((/** @type {number} */ one, /** @type {number} */ i) => info.classes[one] === truths[i]).length, count = truths.length;
     const cards = best.map((/** @type {number} */ one, /** @type {number} */ i) => {
       const at_ = { shape: info.image, data: bytes(said.pixels[i]) };
-      const button = thumb(at_, `${info.classes[one]} ${percent(Number(said.probabilities[i][one].toPrecision(3)))}`, false, () => { state.set(values.from === "test" ? { pick: i } : { at: i }); state.commit(); }, `picture ${i + 1}: ${info.classes[one]}, ${percent(said.probabilities[i][one])}`);
+      const button = thumb(at_, `${info.classes[one]} ${percent(Number(said.probabilities[i][one].toPrecision(3)))}`, false, () => { state.set(values.from === "test" ? { pick: i } : { at: places[i] }); state.commit(); }, `picture ${i + 1}: ${info.classes[one]}, ${percent(said.probabilities[i][one])}`);
       if (said.grid) paintPixels(/** @type {HTMLCanvasElement} */ (button.firstChild), at_, overlaid(said.attention[i], said.grid));
       if (truths[i] !== null && info.classes.includes(truths[i])) button.append(h("b", { class: info.classes[one] === truths[i] ? "good" : "bad" }, info.classes[one] === truths[i] ? "✓" : `✗ ${truths[i]}`));
       return button;

@@ -53,16 +53,16 @@ export function padSource(state, onlive) {
   const inks = h("div", { class: "inks", role: "radiogroup", "aria-label": "Colour" }, ...INKS.map(([name, rgb], i) =>
     h("button", { type: "button", role: "radio", "aria-label": name, title: name, "data-ink": i, style: { "--ink-of": `rgb(${rgb.join(",")})` }, onclick: () => state.set({ ink: i, tool: state.values.tool === "eraser" ? "pen" : state.values.tool }) })));
   const back = h("button", { type: "button", class: "button", onclick: undo }, "Undo"), wipe = h("button", { type: "button", class: "button", onclick: () => { state.set({ draw: [] }); state.commit(); } }, "Clear");
-  const words = h("p", { class: "quiet" });
+  const words = h("p", { class: "quiet" }), frame = toggle(state, "fit", { label: "Fit to the frame" });
   const element = h("div", { class: "stack tight" }, h("div", { class: "pad-box" }, board.canvas),
     h("div", { class: "bar tools" }, segments(state, "tool", { label: "Tool", hidden: true, options: [["pen", "Pen"], ["shape", "Shape"], ["eraser", "Eraser"]] }), segments(state, "wide", { label: "Width", hidden: true, options: [[1, "Fine"], [2, "Medium"], [3, "Broad"]] })),
-    inks, h("div", { class: "bar tools" }, back, wipe, toggle(state, "fit", { label: "Fit to the frame" })), words);
+    inks, h("div", { class: "bar tools" }, back, wipe, frame), words);
   return {
     element,
     /** @param {Values} values @param {import("./vision_pad.js").Paper} paper @param {string} data */
     show(values, paper, data) {
       board.show(values.draw, paper, { tool: values.tool, wide: values.wide, ink: values.ink });
-      inks.hidden = paper.shape[0] === 1;
+      inks.hidden = !(frame.hidden = paper.shape[0] === 3);
       inks.querySelectorAll("button").forEach((one, i) => { one.setAttribute("aria-checked", String(i === values.ink)); });
       back.disabled = wipe.disabled = !values.draw.length;
       words.textContent = paper.shape[0] === 3 ? "“Shape” fills what you draw around. The ground is sky; the model knows photographs, so it may well be wrong."

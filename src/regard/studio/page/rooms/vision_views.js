@@ -4,7 +4,7 @@ import { curves } from "../parts/curves.js";
 import { h, percent, whole } from "../parts/dom.js";
 import { paintPixels, scale } from "../parts/heat.js";
 import { facts } from "../parts/table.js";
-import { tip, untip } from "../parts/tip.js";
+import { tipped } from "../parts/tip.js";
 
 /** @typedef {import("../parts/heat.js").Pixels} Pixels */
 /** @typedef {import("../parts/heat.js").HeatMap} HeatMap */
@@ -123,8 +123,7 @@ export function bars(looked, classes, { truth, sure, target, pick }) {
       h("p", { class: "quiet", "data-read": "sure" }, `${percent(best.value)} likely to the model`, truth !== null && right !== null && h("b", { class: right ? "truth good" : "truth bad" }, `${right ? "✓" : "✗"} ${sure} ${truth}`), truth !== null && right === null && `; a ${truth}, which it does not know`)),
     h("div", { class: "chances", role: "group", "aria-label": "Probabilities", style: { "--name": `${Math.min(12, Math.max(3, ...order.map(({ i }) => classes[i].length)))}ch` } }, ...order.map(({ value, i }) => {
       const row = h("button", { type: "button", "aria-pressed": String(target === i), "data-class": classes[i], onclick: () => pick?.(i), disabled: !pick }, h("span", { class: "name" }, classes[i]), h("span", { class: "track" }, h("i", { style: { width: `${100 * value}%` } })), h("span", { class: "number" }, percent(value)));
-      row.addEventListener("pointermove", (event) => tip(`${classes[i]}: probability ${exact(value)}, logit ${exact(looked.logits[i])}${pick ? "\nClick: what speaks for it" : ""}`, event.clientX, event.clientY));
-      row.addEventListener("pointerleave", untip);
+      tipped(row, () => `${classes[i]}: probability ${exact(value)}, logit ${exact(looked.logits[i])}${pick ? "\nClick: what speaks for it" : ""}`);
       return row;
     })));
 }
@@ -150,7 +149,8 @@ export function headGrid(pick) {
       if (size !== `${layers} ${heads}`) {
         size = `${layers} ${heads}`;
         buttons = Array.from({ length: layers + 1 }, (_, row) => Array.from({ length: heads + 1 }, (_, col) => {
-          const layer = row % (layers + 1), head = col % (heads + 1), button = h("button", { type: "button", "data-layer": layer, "data-head": head, "aria-label": named(layer, head), onclick: () => pick(layer, head) }, h("canvas", { class: "pixels" }));
+          const button = h("button", { type: "button", "data-layer": row, "data-head": col, "aria-label": named(row, col), onclick: () => pick(row, col) }, h("canvas", { class: "pixels" }));
+          tipped(button, () => button.ariaLabel ?? "");
           return button;
         }));
         element.style.setProperty("--columns", String(heads + 1));
@@ -164,8 +164,6 @@ export function headGrid(pick) {
         button.setAttribute("aria-pressed", String(now));
         button.tabIndex = now ? 0 : -1;
         button.setAttribute("aria-label", words);
-        button.onpointermove = (event) => tip(words, event.clientX, event.clientY);
-        button.onpointerleave = untip;
       }));
     },
   };
