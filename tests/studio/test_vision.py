@@ -3,6 +3,7 @@
 import base64
 import io
 import math
+import time
 
 import pytest
 import torch
@@ -175,32 +176,29 @@ def test_pen_shape_eraser_width_and_frame(visit):
     draw(seen, SEVEN)
     seen.wait("sure", "likely")
 
-    def picture():
-        seen.page.wait_for_function("!document.querySelector('.result').classList.contains('stale')")
-        return seen.page.evaluate(
-            "[...document.querySelector('[data-map=plain] canvas').getContext('2d')"
-            ".getImageData(0, 0, 8, 8).data].filter((_, i) => i % 4 === 0)"
-        )
+    def until(fine):
+        """Until the picture, as the model takes it, is so."""
+        end = time.monotonic() + 20
+        while not fine(found := seen.page.evaluate(script)):
+            assert time.monotonic() < end, found
+            seen.page.wait_for_timeout(50)
+        return found
 
-    before = picture()
+    script = """() => [...document.querySelector("[data-map=plain] canvas").getContext("2d")
+        .getImageData(0, 0, 8, 8).data].filter((_, i) => i % 4 === 0)"""
+    before = until(lambda now: sum(now) > 0)
     seen.choose("tool", "eraser")
     seen.choose("wide", 3)
     draw(seen, [(0.1, 0.2), (0.9, 0.2)])
     seen.wait_state("e30")
-    seen.wait("sure", "likely")
-    assert sum(picture()) < sum(before)
+    until(lambda now: sum(now) < sum(before))
     seen.choose("tool", "shape")
     draw(seen, [(0.1, 0.1), (0.9, 0.1), (0.9, 0.9), (0.1, 0.9)])
     seen.wait_state("s30")
-    seen.wait("sure", "likely")
-    seen.page.wait_for_timeout(300)
-    assert min(picture()[3 * 8 + 2 : 3 * 8 + 6]) > 200
+    until(lambda now: min(now) > 200)  # it fills the frame
     seen.key("fit").uncheck()
     seen.wait_state("fit=0")
-    seen.page.wait_for_timeout(300)
-    found = picture()  # the shape ends where it was drawn
-    assert found[0] < 60
-    assert found[9] > 200
+    until(lambda now: now[0] < 60 and now[9] > 200)  # the shape ends where it was drawn
     seen.clean()
 
 
