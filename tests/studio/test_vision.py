@@ -195,7 +195,7 @@ def test_pen_shape_eraser_width_and_frame(visit):
     seen.choose("tool", "shape")
     draw(seen, [(0.1, 0.1), (0.9, 0.1), (0.9, 0.9), (0.1, 0.9)])
     seen.wait_state("s30")
-    until(lambda now: min(now) > 200)  # it fills the frame
+    until(lambda now: all(min(now[8 * row + 2 : 8 * row + 6]) > 200 for row in range(1, 7)))  # it is filled
     seen.key("fit").uncheck()
     seen.wait_state("fit=0")
     until(lambda now: now[0] < 60 and now[9] > 200)  # the shape ends where it was drawn
