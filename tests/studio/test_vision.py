@@ -369,7 +369,7 @@ def test_files(visit, run, tests):
 @pytest.mark.alone
 def test_it_answers_soon(visit):
     seen = visit().room("vision", "model=zoo:vit-cifar10")
-    seen.wait("sure", "likely")
+    seen.wait("together", "meant as")
     script = """(i) => new Promise((done) => {
         const begin = performance.now(), old = document.querySelector("[data-read=answer]");
         document.querySelectorAll(".source .thumbs button")[i].click();

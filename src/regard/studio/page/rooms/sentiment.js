@@ -138,13 +138,19 @@ function filled(body, state, tools, names) {
   /** @param {string} wanted @param {any} got */
   async function gradient(wanted, got) {
     got.sloping = true;
-    try {
-      const said = await tools.ask("gradient", { model: now(), text: JSON.parse(wanted)[1] }, { at: reading });
-      got.sloping = false;
-      if (!said) return;
-      got.slope = said;
-      if (current === wanted) draw();
-    } catch (error) { got.slope = { none: error instanceof Error ? error.message : String(error) }; if (current === wanted) draw(); }
+    tools.cancel("without"); // it goes on afterwards
+    try { got.slope = await tools.ask("gradient", { model: now(), text: JSON.parse(wanted)[1] }, { at: reading }); }
+    catch (error) { got.slope = { none: error instanceof Error ? error.message : String(error) }; }
+    got.sloping = false;
+    if (current !== wanted) return;
+    if (got.slope) draw(); else rest(got);
+  }
+
+  /** Have the words left out that were not yet. @param {any} got */
+  function rest(got) {
+    if (got.asked || got.none || got.sloping) return; // one after the other: a second process would have to load
+    got.asked = true;
+    without(current, got, got.next ?? 0);
   }
 
   function draw() {
@@ -153,8 +159,8 @@ function filled(body, state, tools, names) {
     const { said } = got, label = info.classes.indexOf(said.label), right = info.accuracy.test ?? info.accuracy.validation, strange = said.pieces.filter((/** @type {any} */ one) => one.unknown).length;
     record.textContent = `${info.architecture}, ${whole(info.parameters)} parameters, trained on ${info.data}${right === null ? "" : `; ${percent(Number(right.toPrecision(3)))} right in ${info.accuracy.test === null ? "validation" : "test"}`}.`;
     count.textContent = `${whole(said.tokens)} tokens${strange ? `; ${strange === 1 ? "one word is" : `${strange} words are`} unknown to the model${2 * strange > said.pieces.length ? ": its answer says little" : ""}` : ""}`;
-    if (!got.asked && !got.none) { got.asked = true; without(current, got, got.next ?? 0); }
     if (values.by === "gradient" && !got.slope && !got.sloping) gradient(current, got);
+    rest(got);
     stale(false);
     reading.classList.toggle("stale", values.by === "gradient" && !got.slope);
     verdict.replaceChildren(...verdictBox(said, info.temperature));

@@ -13,6 +13,7 @@ import { bars, checkCurves, chosen, exact, headGrid, hidingCurves, legend, mappe
 /** @typedef {import("../parts/state.js").Values} Values */
 /** @typedef {import("../parts/heat.js").Pixels} Pixels */
 
+const PAUSE = 250; // milliseconds of rest until all pictures are looked at together
 const defaults = {
   model: "", from: "test", label: -1, page: 0, pick: 0, draw: /** @type {string[]} */ ([]), tool: "pen", wide: 2, ink: 0, fit: true,
   own: /** @type {string[]} */ ([]), at: 0, meant: -1, view: "attention", layer: 0, head: 0, query: -1, target: -1, hide: false, by: "attention", over: "picture",
@@ -157,6 +158,7 @@ function filled(body, state, tools, names) {
   async function answered(values, info, sample) {
     const name = now(), seen = /** @type {Pixels} */ (picture), query = info.grid && values.view === "attention" ? Math.min(values.query, info.grid[0] * info.grid[1] - 1) : -1;
     const body_ = { model: name, pixels: base64(seen.data), shape: seen.shape, query }, asked = JSON.stringify(body_);
+    if (question !== asked) for (const one of ["gradient", "several"]) tools.cancel(one); // the answer comes first
     question = asked;
     if (!answers.has(`look ${asked}`)) {
       result.classList.add("stale");
@@ -306,8 +308,11 @@ function filled(body, state, tools, names) {
     together = asked;
     all.classList.add("stale");
     try {
+      await new Promise((done) => { setTimeout(done, PAUSE); }); // who clicks on wants an answer first
+      if (together !== asked || tools.ended.aborted) return;
       const said = await known("several", body_, all);
-      if (!said || together !== asked) return;
+      if (together !== asked) return;
+      if (!said) { together = ""; return; }
       const truths = values.from === "test" ? page.pictures.map((/** @type {any} */ one) => one.label) : list.map(() => (values.meant >= 0 ? info.classes[values.meant] : null));
       all.replaceChildren(...summed(said, truths, info, values, at_));
       all.classList.remove("stale");
