@@ -24,8 +24,8 @@ def small():
 
 def per_cent(share):
     """As the page writes a share."""
-    digits = 4 if 99.95 <= 100 * share < 100 else 3
-    return f"{float(f'{100 * share:.{digits}g}'):g} %"
+    digits = next(count for count in range(3, 13) if share >= 1 or float(f"{100 * share:.{count}g}") < 100)
+    return f"{float(f'{100 * share:.{digits}g}'):.12g} %"
 
 
 def test_it_looks_right_everywhere(everywhere):
