@@ -31,6 +31,15 @@ def test_an_image_of_the_right_size_comes_unchanged(tmp_path, channels):
     assert found.picture.dtype == torch.uint8
 
 
+def test_bytes_at_hand_are_read_like_the_file(tmp_path):
+    path = save(tmp_path, "L", (9, 6), fill=77)
+    found, want = read_image("no such folder/a.png", (4, 4), data=path.read_bytes()), read_image(path, (4, 4))
+    assert torch.equal(found.picture, want.picture)
+    assert found.notices == want.notices
+    with pytest.raises(ValueError, match=r"a\.png is no image that can be read"):
+        read_image("a.png", (4, 4), data=b"no image")
+
+
 def test_another_size_is_cut_and_resized_with_a_notice(tmp_path):
     path = tmp_path / "wide.png"
     image = Image.new("RGB", (40, 10), "red")

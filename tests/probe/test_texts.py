@@ -41,6 +41,15 @@ def test_a_short_text_is_read_at_once():
     json.dumps(found.as_dict())
 
 
+def test_without_steps_there_is_no_gradient():
+    model = strong(encoder())
+    found, want = (look_text(model, [3, 1, 4], pieces(3), ["no", "yes"], steps=steps) for steps in (0, 2))
+    assert found.gradient is None
+    assert (found.answer, found.attention) == (want.answer, want.attention)
+    assert "w0" in text_html(found)
+    assert found.agreement() is None
+
+
 def test_a_long_text_is_read_in_windows():
     model = strong(encoder())
     tokens = [i % 11 for i in range(19)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,12 +34,17 @@ class ImageRead:
 
 
 def read_image(
-    path: str | Path, size: tuple[int, int], channels: int = 3, *, kinds: tuple[str, ...] = KINDS
+    path: str | Path,
+    size: tuple[int, int],
+    channels: int = 3,
+    *,
+    kinds: tuple[str, ...] = KINDS,
+    data: bytes | None = None,
 ) -> ImageRead:
     """Read a PNG, JPEG or WebP file as a picture of `size` (rows, cols) with 1 or 3 channels.
 
     Another shape is cut to its middle, another size resized, other modes converted: each with a notice.
-    Whatever cannot be read is one ValueError.
+    Whatever cannot be read is one ValueError. With `data`, the file's bytes, `path` is no more than its name.
 
     >>> read_image("no-such-file.png", (8, 8))
     Traceback (most recent call last):
@@ -53,20 +59,20 @@ def read_image(
     need("PIL", "images")
     from PIL import ImageOps
 
-    with opened(path, kinds) as image:
+    with opened(path, kinds, data) as image:
         image.load()
         frames = getattr(image, "n_frames", 1)
         return _fit(ImageOps.exif_transpose(image), frames, size, channels, path.name)
 
 
 @contextmanager
-def opened(path: Path, kinds: tuple[str, ...] = KINDS) -> Iterator[Picture]:
+def opened(path: Path, kinds: tuple[str, ...] = KINDS, data: bytes | None = None) -> Iterator[Picture]:
     """An image file of one of these kinds, its pixels not yet read; whatever is wrong is one ValueError."""
     from PIL import Image, UnidentifiedImageError
 
     try:
         # Filters of warnings belong to all threads, so Pillow's are left as they are: raised or printed.
-        with path.open("rb") as file, Image.open(file) as image:
+        with path.open("rb") if data is None else BytesIO(data) as file, Image.open(file) as image:
             if image.format not in kinds:
                 raise ValueError(f"{path} must be {WORDS}, got {image.format}")
             if image.width * image.height > MOST_PIXELS:

@@ -137,7 +137,8 @@ def look_text(
     A text longer than `window` (what the model can hold, unless given) is read in windows of nearly equal
     length, whose probabilities are averaged; a language model reads the last window alone. `first` is a
     token put in front of every window and not shown, nor is a piece without text. `classes` name the logits:
-    for a language model, the tokens; for a model that gives none there are none.
+    for a language model, the tokens; for a model that gives none there are none. Without `steps` there is no
+    gradient.
 
     >>> from regard.models import Encoder, EncoderConfig
     >>> model = Encoder(EncoderConfig(vocab=9, context=4, classes=2, depth=1, width=8, heads=2))
@@ -165,7 +166,7 @@ def look_text(
     best = int(chances.argmax()) if len(classes) else None
     slopes = [
         integrated_gradients(model, x, target=torch.tensor([best]), steps=steps).scores[0, len(front) :]
-        for x in (rows if len(classes) else [])
+        for x in (rows if len(classes) and steps else [])
     ]
     maps = [one[len(front) :] for _, one in answers if one is not None]
     kept = _cut(pieces, left_out)

@@ -14,6 +14,7 @@ import struct
 import sys
 import traceback
 from collections.abc import Iterator
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import IO
@@ -57,6 +58,8 @@ def main() -> None:
     if hasattr(signal, "SIGUSR1"):
         signal.signal(signal.SIGUSR1, stop)
     _tell(told, READY, b"")
+    with suppress(Exception):  # whoever asks for the models is told what is wrong
+        _open_models()  # before a question, so that nobody who leaves ends this halfway
     while question := _read(sys.stdin.buffer):
         name, fields = json.loads(question)
         _alarm(TABLE[name].seconds + SPARE)
@@ -70,6 +73,13 @@ def main() -> None:
         except StopAsked:
             _tell(told, STOPPED, b"")
         _alarm(0)
+
+
+def _open_models() -> None:
+    """Have the models in memory, and what their tokenizers load when they first read."""
+    for run in models.here().runs.values():
+        if run.tokenizer is not None:
+            run.tokenizer.encode("a")
 
 
 def _answered(name: str, fields: object) -> Iterator[tuple[bytes, bytes]]:

@@ -40,13 +40,24 @@ TABLE: dict[str, Action] = {
     "costs/formula": Action(),
     "costs/exchange": Action(),
     # vision
-    #
+    "vision/model": Action(),
+    "vision/pictures": Action(),
+    "vision/read": Action(),
+    "vision/look": Action(),
+    "vision/gradient": Action(),
+    "vision/several": Action(),
+    "vision/hide": STREAM,
+    "vision/check": STREAM,
     # language
     "language/models": Action(),
     "language/write": STREAM,
     "language/attention": Action(),
     # sentiment
-    #
+    "sentiment/model": Action(),
+    "sentiment/verdict": Action(),
+    "sentiment/gradient": Action(),
+    "sentiment/without": Action(),
+    "sentiment/flip": STREAM,
     # recurrence
     #
     # lessons

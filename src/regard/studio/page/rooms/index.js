@@ -8,11 +8,11 @@ export const ROOMS = {
 
   costs: { title: "Costs", load: () => import("./costs.js") },
 
-  // vision: Vision
+  vision: { title: "Vision", load: () => import("./vision.js") },
 
   language: { title: "Language", load: () => import("./language.js") },
 
-  // sentiment: Sentiment
+  sentiment: { title: "Sentiment", load: () => import("./sentiment.js") },
 
   // recurrence: Recurrence
 
