@@ -22,15 +22,32 @@ export function savePng(name, wide, high, draw) {
   canvas.toBlob((blob) => { if (blob) save(name, blob); }, "image/png");
 }
 
-/** An SVG element as a file with the colours that it has now. @param {string} name @param {SVGElement} picture */
-export function saveSvg(name, picture) {
+/** An SVG element as a text with the colours that it has now. @param {SVGElement} picture */
+function svgText(picture) {
   const copy = /** @type {SVGElement} */ (picture.cloneNode(true)), from = [picture, ...picture.querySelectorAll("*")], to = [copy, ...copy.querySelectorAll("*")];
   from.forEach((one, i) => {
     const style = getComputedStyle(one);
     for (const key of ["fill", "stroke", "stroke-width", "stroke-dasharray", "font-size", "font-family", "opacity"]) to[i].setAttribute(key, style.getPropertyValue(key));
   });
   copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
-  save(name, copy.outerHTML, "image/svg+xml");
+  return copy.outerHTML;
+}
+
+/** An SVG element as a file. @param {string} name @param {SVGElement} picture */
+export const saveSvg = (name, picture) => save(name, svgText(picture), "image/svg+xml");
+
+/** An SVG element as a PNG file, twice as large as it is shown. @param {string} name @param {SVGElement} picture */
+export function saveShot(name, picture) {
+  const { width, height } = picture.getBoundingClientRect(), image = new Image();
+  const copy = /** @type {SVGElement} */ (/** @type {unknown} */ (new DOMParser().parseFromString(svgText(picture), "image/svg+xml").documentElement));
+  copy.setAttribute("width", String(2 * width));
+  copy.setAttribute("height", String(2 * height));
+  image.onload = () => savePng(name, Math.round(2 * width), Math.round(2 * height), (ctx) => {
+    ctx.fillStyle = getComputedStyle(/** @type {Element} */ (picture.closest(".card") ?? document.body)).backgroundColor;
+    ctx.fillRect(0, 0, 2 * width, 2 * height);
+    ctx.drawImage(image, 0, 0);
+  });
+  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(copy.outerHTML)}`;
 }
 
 /** A button that copies what `text` gives, and says so. @param {string} words @param {() => string} text */

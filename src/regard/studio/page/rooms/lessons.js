@@ -1,0 +1,1 @@
+export default { title: "Lessons", defaults: {}, mount() {} };
