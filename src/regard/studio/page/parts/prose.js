@@ -3,26 +3,28 @@
 import { h } from "./dom.js";
 
 const MATH = "http://www.w3.org/1998/Math/MathML";
-const PIECES = /`([^`]+)`|\*\*([^*]+)\*\*|\*([^*\s][^*]*)\*|<([A-Z]+)>|_(\{[^}]*\}|[A-Za-z0-9]+(?![A-Za-z0-9]*[({]))|\^(\{[^}]*\}|\([^)]*\)|[A-Za-z0-9⊤]+)/;
+// A subscript belongs to a single letter: x_1, W_in, and not strided_mask.
+const PIECES = /`([^`]+)`|\*\*([^*]+)\*\*|\*([^*\s][^*]*)\*|<([A-Z]+)>|(?<=(?<![A-Za-z_])[A-Za-zΑ-ω])_(\{[^}]*\}|[A-Za-z0-9]+)|\^(\{[^}]*\}|\([^)]*\)|[A-Za-z0-9⊤]+)|(?<=\d)e([+-]\d+)/gu;
 const bare = (/** @type {string} */ text) => text.replace(/^[{(]|[})]$/g, "");
 
-/** One line: `code`, **bold**, *emphasis*, x_1, n^2 and <START>. @param {string} text @returns {(Node | string)[]} */
+/** One line: `code`, **bold**, *emphasis*, x_1, n^2, 1e-9 and <START>. @param {string} text @returns {(Node | string)[]} */
 export function inline(text) {
   /** @type {(Node | string)[]} */
   const out = [];
-  for (let rest = text; rest;) {
-    const found = PIECES.exec(rest);
-    if (!found) { out.push(rest); break; }
-    const [all, code, bold, slanted, token, below, above] = found;
-    if (found.index) out.push(rest.slice(0, found.index));
-    rest = rest.slice(found.index + all.length);
+  let at = 0;
+  for (const found of text.matchAll(PIECES)) {
+    const [all, code, bold, slanted, token, below, above, power] = found;
+    if (found.index > at) out.push(text.slice(at, found.index));
+    at = found.index + all.length;
     if (code !== undefined) out.push(h("code", {}, code));
     else if (bold !== undefined) out.push(h("b", {}, ...inline(bold)));
     else if (slanted !== undefined) out.push(h("em", {}, ...inline(slanted)));
     else if (token !== undefined) out.push(h("span", { class: "token" }, token.toLowerCase()));
     else if (below !== undefined) out.push(h("sub", {}, ...inline(bare(below))));
-    else out.push(h("sup", {}, ...inline(bare(above))));
+    else if (above !== undefined) out.push(h("sup", {}, ...inline(bare(above))));
+    else out.push(" × 10", h("sup", {}, String(Number(power)).replace("-", "−")));
   }
+  if (at < text.length) out.push(text.slice(at));
   return out;
 }
 

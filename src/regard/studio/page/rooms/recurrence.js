@@ -39,6 +39,7 @@ function clean(values) {
 
 /** @param {HTMLElement} at @param {import("../parts/state.js").State} state @param {import("../main.js").Tools} tools */
 function mount(at, state, tools) {
+  tools.style("cells");
   tools.style("recurrence");
   /** @type {Record<string, View>} */
   const parts = { wave: wave(state), share: share(state, tools), filter: filter(state), counts: counts(state) };
