@@ -124,6 +124,7 @@ function mount(at, state, tools) {
     state.watch((values) => show(values));
   }
   open();
+  return () => parts.read.rest();
 }
 
 /** @type {import("../main.js").Room} */

@@ -21,6 +21,7 @@ export function text(state, tools) {
   let open = "";
   /** @type {State | null} */
   let live = null;
+  let rest = () => {};
   tools.onTheme(() => pictures.forEach(([image, svg]) => { image.src = address(svg); }));
 
   /** @param {string} lesson @param {any} step */
@@ -31,6 +32,7 @@ export function text(state, tools) {
     if (!made) return;
     const mine = new State(made.defaults, made.clean), widget = made.make(mine);
     live = mine;
+    rest = () => { mine.onstep = () => {}; widget.rest?.(); };
     mine.load(state.values.live);
     mine.onstep = (now) => { state.set({ live: now }); state.commit(); };
     const figure = h("figure", { class: "live", "data-live": step.name }, h("figcaption", {}, h("b", {}, made.title), " ", ...inline(made.about)), widget.element);
@@ -89,6 +91,7 @@ export function text(state, tools) {
     if (open === lesson.name) { if (live && live.text() !== values.live) live.load(values.live); return; }
     open = lesson.name;
     tools.cancel("lesson");
+    rest();
     live = null;
     pictures = [];
     body.replaceChildren();
@@ -99,7 +102,7 @@ export function text(state, tools) {
     ended(lesson, steps);
   }
 
-  return { element, show };
+  return { element, show, rest: () => rest() };
 }
 
 /** @param {any} one */

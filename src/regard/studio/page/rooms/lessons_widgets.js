@@ -7,13 +7,13 @@ import { h, whole } from "../parts/dom.js";
 import { segments, slider } from "../parts/fields.js";
 import { Grid } from "../parts/grid.js";
 import { facts } from "../parts/table.js";
-import { filter } from "./recurrence_filter.js";
+import { filter, named } from "./recurrence_filter.js";
 import { written } from "./recurrence_share.js";
 import { wave } from "./recurrence_wave.js";
 
 /** @typedef {import("../parts/state.js").State} State */
 /** @typedef {import("../parts/state.js").Values} Values */
-/** @typedef {{title: string, about: string, defaults: Values, clean: (values: Values) => Values, make: (state: State) => {element: HTMLElement, show: (values: Values) => void}}} Widget */
+/** @typedef {{title: string, about: string, defaults: Values, clean: (values: Values) => Values, make: (state: State) => {element: HTMLElement, show: (values: Values) => void, rest?: () => void}}} Widget */
 
 /** Numbers within [least, most, step]; words that are known. @param {Record<string, [number, number, number?]>} limits @param {Record<string, string[]>} [words] @returns {(values: Values) => Values} */
 const within = (limits, words = {}) => (values) => {
@@ -86,14 +86,14 @@ export const WIDGETS = {
   "rnn-recurrences unrolled": play("Choose the weights on the arrows.", "The factor of each input in h_T is b·a^(T−t).", { a: -1, b: 1, T: 6 }, { a: [-2, 2, 0.25], b: [-2, 2, 0.25], T: [1, 12] }, { a: "loop a", b: "input b" }, ({ a, b, T }) => {
     const found = Array.from({ length: T }, (_, i) => b * a ** (T - 1 - i)), grid = new CellGrid({ most: 64, least: 40 });
     grid.idle = "Point at an input.";
-    grid.show({ rows: 1, cols: T, label: "Factors of the inputs", tops: found.map((_, i) => `x${i + 1}`), tell: (_, i) => `x${i + 1} enters with ${written(b)}, goes round the loop ${T - 1 - i} times: its factor is ${written(found[i])}`,
+    grid.show({ rows: 1, cols: T, label: "Factors of the inputs", tops: found.map((_, i) => named("x", i + 1)), tell: (_, i) => `${named("x", i + 1)} enters with ${written(b)}, goes round the loop ${T - 1 - i} times: its factor is ${written(found[i])}`,
       cell: (_, i) => ({ text: written(found[i]).replace("-", "−"), fill: found[i] > 0 ? "--accent" : found[i] < 0 ? "--other" : "--unseen", ink: found[i] ? "--on-accent" : "--ink" }) });
     return [grid.element, h("p", { class: "quiet number" }, Math.abs(a) < 1 ? "Early inputs fade." : Math.abs(a) > 1 ? "Early inputs explode." : a < 0 ? "All inputs stay, with signs that alternate." : "All inputs stay.")];
   }),
   "attention-copies rows": play("Lengthen the tokens.", "The exact weights of x₁ = d + b, x₂ = a and x₃ = c + b, all parts of length β.", { beta: 1 }, { beta: [0, 4, 0.05] }, { beta: "β" }, ({ beta }) => {
     const gram = [[2, 0, 1], [0, 1, 0], [1, 0, 2]].map((row) => softmax(row.map((one) => one * beta * beta))), grid = new CellGrid({ most: 84 });
     grid.idle = "Point at a weight.";
-    grid.show({ rows: 3, cols: 3, label: "Weights of three tokens", tops: ["x₁", "x₂", "x₃"], sides: ["y₁", "y₂", "y₃"], tell: (i, j) => `y${i + 1} gives x${j + 1} the weight ${gram[i][j].toPrecision(6)}`,
+    grid.show({ rows: 3, cols: 3, label: "Weights of three tokens", tops: ["x₁", "x₂", "x₃"], sides: ["y₁", "y₂", "y₃"], tell: (i, j) => `${named("y", i + 1)} gives ${named("x", j + 1)} the weight ${gram[i][j].toPrecision(6)}`,
       cell: (i, j) => ({ text: gram[i][j].toFixed(2), fill: `color-mix(in srgb, var(--seen) ${Math.round(gram[i][j] < 0.5 ? gram[i][j] * 70 : 70 + (gram[i][j] - 0.5) * 60)}%, var(--unseen))`, ink: gram[i][j] < 0.5 ? "--ink" : "--on-accent" }) });
     return [grid.element];
   }),

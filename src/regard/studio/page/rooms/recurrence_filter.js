@@ -16,7 +16,7 @@ const GROUNDS = ["#8ecae6", "#ffb703", "#a7c957", "#f4a6c0", "#cdb4db", "#fb8500
 const EXAMPLES = [["Three on nine", 9, 3, 1, 0], ["As many outputs", 9, 3, 1, 1], ["Every other", 9, 3, 2, 0], ["Both", 9, 3, 2, 1], ["Patches", 12, 4, 4, 0], ["One weight", 9, 1, 1, 0], ["All inputs", 7, 7, 1, 0]];
 const BELOW = "₀₁₂₃₄₅₆₇₈₉";
 /** x₁₂ @param {string} letter @param {number} number */
-const named = (letter, number) => letter + [...String(number)].map((one) => BELOW[Number(one)]).join("");
+export const named = (letter, number) => letter + [...String(number)].map((one) => BELOW[Number(one)]).join("");
 
 /** What one points at: a weight, an input, an output. @typedef {{tap: number, input: number, output: number}} Lit */
 const NONE = { tap: -1, input: -1, output: -1 };
