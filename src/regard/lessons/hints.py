@@ -52,7 +52,7 @@ def _values(exercise: Question) -> str:
     if not isinstance(exercise, Exercise) or exercise.growth or not exercise.letters:
         return ""
     points = exercise.domain.points(True)
-    plain = [at for at in points if len(set(at.values())) == len(at) and min(map(abs, at.values())) > 1]
+    plain = [at for at in points if len(set(at.values())) == len(at) and min(map(_weight, at.values())) > 1]
     chosen = plain or [at for at in points if len(set(at.values())) == len(at)] or points
     small = sorted(chosen, key=_size)[:FEW]
     drawn = sorted(Random(1).sample(small, min(VALUES, len(small))), key=_size)
@@ -65,7 +65,11 @@ def _values(exercise: Question) -> str:
 
 
 def _size(at: Point) -> Fraction:
-    return sum(map(abs, map(Fraction, at.values())), Fraction(0))
+    return sum(map(_weight, at.values()), Fraction(0))
+
+
+def _weight(value: int | Fraction) -> Fraction:
+    return abs(Fraction(value))
 
 
 def _number(node: Num) -> str:

@@ -56,8 +56,8 @@ def _shown(node: Node) -> str:  # noqa: PLR0911, PLR0912  one line for each sign
     if sign in ("mod", "%"):
         return f"<mrow>{_within(args[0], ALONE)}<mtext> mod </mtext>{_within(args[1], ALONE)}</mrow>"
     if sign in AROUND:
-        opening, closing = AROUND[sign]
-        return f"<mrow><mo>{opening}</mo>{_shown(args[0])}<mo>{closing}</mo></mrow>"
+        signs = AROUND[sign]
+        return f"<mrow><mo>{signs[0]}</mo>{_shown(args[0])}<mo>{signs[1]}</mo></mrow>"
     if sign in ("sum", "prod"):
         letter, first, last, term = args
         below = f"<mrow>{_shown(letter)}<mo>=</mo>{_shown(first)}</mrow>"

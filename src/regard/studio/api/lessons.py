@@ -48,12 +48,12 @@ def lesson(body: Body) -> Iterator[dict[str, object]]:
 
 
 def read(body: Body) -> dict[str, object]:
-    """What an answer is read as."""
+    """What an answer is read as, or why it cannot be."""
     exercise, answer = _answer(body)
     try:
         found = reading(exercise, answer)
-    except ValueError as error:
-        raise FieldError("answer", str(error)) from error
+    except ValueError as error:  # which is no fault while somebody types
+        return {"wrong": str(error)}
     return {"mathml": mathml(found), "read": [list(pair) for pair in found.read]}
 
 

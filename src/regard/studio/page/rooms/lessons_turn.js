@@ -109,6 +109,7 @@ export function turn(state, tools, kept) {
       try {
         const found = await tools.ask("read", { lesson: lesson?.name, exercise: open?.name, answer: values.answer }, { at: body });
         if (!found || question !== read) return;
+        if (found.wrong) { seen.replaceChildren(); seen.classList.remove("stale"); field.wrong(found.wrong); return; }
         field.wrong(null);
         seen.replaceChildren(h("span", { class: "quiet" }, "read as"), math(found.mathml), ...found.read.map((/** @type {string[]} */ [one, other]) => h("span", { class: "quiet" }, ...inline(`${one} stands for ${other}`))));
         seen.classList.remove("stale");
