@@ -28,7 +28,7 @@ MASKS = next(iter(RIGHT["masks"].values()))
 def opened(seen, state):
     """The room, once its lessons are listed."""
     seen.room("lessons", state)
-    seen.page.wait_for_selector(".lessons")
+    seen.page.wait_for_selector(".lessons", timeout=90_000)
     return seen
 
 

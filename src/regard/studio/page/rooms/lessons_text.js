@@ -123,8 +123,9 @@ function address(svg) {
   return `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text_)}`;
 }
 
-/** @param {string} hex */
+/** Lightness turned round; strong colours, which are of lines and words, are only made light enough. @param {string} hex */
 function turned(hex) {
-  const rgb = [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16)), shift = 255 - Math.max(...rgb) - Math.min(...rgb);
+  const rgb = [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16)), most = Math.max(...rgb), least = Math.min(...rgb), sum = most + least;
+  const wanted = most - least > 100 && sum < 400 ? Math.max(sum, 510 - sum, 380) : 510 - sum, shift = (wanted - sum) / 2;
   return `#${rgb.map((one) => Math.min(255, Math.max(0, Math.round(26 + (one + shift) * 0.87))).toString(16).padStart(2, "0")).join("")}`;
 }
