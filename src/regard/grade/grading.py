@@ -35,15 +35,18 @@ def grade_one(
 
 
 def grade_all(
-    source: str | Path,
+    source: str | Path | Sequence[str],
     tasks: Sequence[Assignment] | None = None,
     *,
     sandbox: Sandbox | None = None,
     seed: int = 0,
     unsafe: bool = False,
 ) -> list[Report]:
-    """A report on each of these tasks, or on every task that the file has something for."""
-    texts = pieces(source) if isinstance(source, Path) else [source]
+    """A report on each of these tasks, or on every task that the file has something for.
+
+    The source is a file, a text, or the cells of a notebook, each of which runs whatever the others do.
+    """
+    texts = pieces(source) if isinstance(source, Path) else [source] if isinstance(source, str) else source
     with nullcontext(sandbox) if sandbox is not None else Sandbox(unsafe=unsafe) as place:
         assert place is not None
         return _all(place, texts, tasks, seed)

@@ -23,7 +23,7 @@ from regard.grade.wire import BadMessage, Channel, Foreign, Handle, Silence
 
 PACKAGE = Path(__file__).parents[1]
 KEPT = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "SYSTEMROOT")
-START = "import sys; from regard.grade.guest.zygote import main; main(int(sys.argv[1]))"
+START = "import sys; from regard.grade.guest.zygote import main; main(int(sys.argv[1]), sys.argv[2])"
 
 
 @dataclass(frozen=True)
@@ -79,11 +79,11 @@ class Sandbox:
         remove(self.place)
 
     def _stop(self) -> None:
-        if self._control is not None:
-            self._control.close()
-        if self._process is not None:
+        if self._process is not None:  # before the connection ends, by which it would know that we are gone
             self._process.kill()
             self._process.wait()
+        if self._control is not None:
+            self._control.close()
         self._process = self._control = None
 
     def _ready(self) -> socket.socket:
@@ -97,7 +97,7 @@ class Sandbox:
             paths = [str(PACKAGE.parent), *filter(None, sys.path)]
             env |= {"PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
             # "-P": the folder that the judge stands in may hold other students' files
-            command = [sys.executable, "-P", "-c", START, str(there.fileno())]
+            command = [sys.executable, "-P", "-c", START, str(there.fileno()), str(self.place)]
             self._process = subprocess.Popen(
                 command, pass_fds=[there.fileno()], env=env, cwd="/", stdin=subprocess.DEVNULL
             )

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
+from regard.layers import tracing_widget
 from regard.paper import pages
 from regard.paper.quantities import number
+
+if TYPE_CHECKING:
+    from anywidget import AnyWidget
 
 
 class Trace(Mapping[str, Tensor]):
@@ -49,6 +54,10 @@ class Trace(Mapping[str, Tensor]):
 
     def __repr__(self) -> str:
         return f"Trace of {len(self)} tensors: {', '.join(self) or 'nothing recorded'}"
+
+    def widget(self) -> AnyWidget:
+        """What was recorded to look through in a notebook, map by map (needs the extra `notebook`)."""
+        return tracing_widget.widget(self)
 
     def _repr_html_(self) -> str:
         """What a notebook shows: every tensor with its shape and its range."""

@@ -70,7 +70,12 @@ def grid(
     bare(axes)
     head(axes, title)
     top = max(max(row) for row in values) or 1.0
-    axes.imshow(values, cmap=scale("#f3f5f8", "#8fa6cf", SERIES[0]), vmin=0, vmax=top, aspect="equal")
+    # Cells as shapes and not as an image: a page turns the colours of shapes round on dark paper.
+    edges = [[k - 0.5 for k in range(count + 1)] for count in (len(cols), len(rows))]
+    colours = scale("#f3f5f8", "#8fa6cf", SERIES[0])
+    axes.pcolormesh(*edges, values, cmap=colours, vmin=0, vmax=top, edgecolors="white", linewidth=1)
+    axes.set_aspect("equal")
+    axes.invert_yaxis()
     for i, line in enumerate(text or ()):
         for j, word in enumerate(line):
             colour = "white" if values[i][j] > 0.6 * top else INK
@@ -80,10 +85,6 @@ def grid(
     axes.tick_params(
         length=0, colors=QUIET, labelsize=9, top=True, labeltop=True, bottom=False, labelbottom=False
     )
-    axes.set_xticks([j - 0.5 for j in range(1, len(cols))], minor=True)
-    axes.set_yticks([i - 0.5 for i in range(1, len(rows))], minor=True)
-    axes.grid(which="minor", color="white", linewidth=1)
-    axes.tick_params(which="minor", length=0)
     return figure
 
 

@@ -14,11 +14,23 @@ from regard.errors import check_int
 from regard.importing import finds
 
 # These serve the methods below, and import this file back for its types alone: a pattern is their argument.
-from regard.pattern import counting, dealing, exchange, figure, formulas, looking, picture, svg, tiling
+from regard.pattern import (
+    counting,
+    dealing,
+    exchange,
+    figure,
+    formulas,
+    looking,
+    picture,
+    svg,
+    tiling,
+    widget,
+)
 from regard.pattern.spans import CacheBound, Positions, Span, bound_of_all, bound_of_any
 
 if TYPE_CHECKING:
     import sympy
+    from anywidget import AnyWidget
     from matplotlib.figure import Figure
 
 T = TypeVar("T", int, Tensor)  # sets of bits, or masks
@@ -143,6 +155,10 @@ class Pattern:
     def figure(self, n: int, m: int | None = None) -> Figure:
         """The pattern as a matplotlib figure (needs the extra `plot`)."""
         return figure.figure(self, *self.resolve(n, m))
+
+    def widget(self, n: int | None = None) -> AnyWidget:
+        """The pattern to play with in a notebook, by sliders and pointing (needs the extra `notebook`)."""
+        return widget.widget(self, min(picture.usual_length(self), widget.LONGEST) if n is None else n)
 
     def __and__(self, that: Pattern) -> Pattern:
         return And((self, that)) if isinstance(that, Pattern) else NotImplemented

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import socket
 import sys
@@ -22,14 +23,18 @@ PACKAGE = Path(__file__).parents[2]
 KEPT: list[object] = []  # modules of ours that the guest takes out of sys.modules, and still needs
 
 
-def main(control: int) -> None:
-    """Wait for the judge: fork a guest for each submission, end it when told, and go when the judge goes."""
+def main(control: int, place: str) -> None:
+    """Wait for the judge: fork a guest for each submission, end it when told, and go when the judge goes.
+
+    The judge removes its folder itself, unless it was killed.
+    """
     torch.set_num_threads(1)
     _prepare()
     end = socket.socket(fileno=control)
     while True:
         text, files, *_ = socket.recv_fds(end, 1 << 16, 1)
         if not text:
+            shutil.rmtree(place, ignore_errors=True)
             return
         asked = json.loads(text)
         if asked["do"] == "spawn":

@@ -36,6 +36,18 @@ def judge(exercise: Question, answer: str) -> Verdict:
     return _verdict(exercise, addressed([exercise], found.sides)[1], found, answer)
 
 
+def reading(exercise: Question, answer: str) -> Written:
+    """What an answer is read as, in the letters of its question; a ValueError says why it cannot be.
+
+    >>> from regard.lessons.checking.exercise import Domain
+    >>> exercise = Exercise(name="half", asks="?", formula="n/2", domain=Domain("n ≥ 1", {"n": range(1, 9)}))
+    >>> reading(exercise, r"\\frac{n}{2}") == reading(exercise, "half = n/2")
+    True
+    """
+    found = _split(answer, [exercise])
+    return _read(exercise, addressed([exercise], found.sides)[1], found, answer)[0]
+
+
 class Answering:
     """Answers to the questions of a lesson, one after another.
 
@@ -84,11 +96,7 @@ def _split(answer: str, exercises: Sequence[Question]) -> Equation:
 
 
 def _verdict(exercise: Question, sides: Sequence[str], meant: Equation, answer: str) -> Verdict:
-    try:
-        whole = definitions.solved(exercise, sides)
-        found, others = definitions.read(exercise, sides, meant, answer) if whole is None else (whole, [])
-    except ValueError as error:
-        raise error if quoted(answer) in str(error) else refusal(error, answer) from None
+    found, others = _read(exercise, sides, meant, answer)
     finding, read = exercise.find(found), found.read
     if finding.right:
         finding = _differing(exercise, found, others) or finding
@@ -105,6 +113,17 @@ def _verdict(exercise: Question, sides: Sequence[str], meant: Equation, answer: 
         read=read,
         **vars(replace(finding, details=(*finding.details, *notes))),
     )
+
+
+def _read(
+    exercise: Question, sides: Sequence[str], meant: Equation, answer: str
+) -> tuple[Written, list[Written]]:
+    """The side that answers the question, and the others that can be read."""
+    try:
+        whole = definitions.solved(exercise, sides)
+        return definitions.read(exercise, sides, meant, answer) if whole is None else (whole, [])
+    except ValueError as error:
+        raise error if quoted(answer) in str(error) else refusal(error, answer) from None
 
 
 def _differing(exercise: Question, found: Written, others: Sequence[Written]) -> Finding | None:

@@ -59,9 +59,17 @@ TABLE: dict[str, Action] = {
     "sentiment/without": Action(),
     "sentiment/flip": STREAM,
     # recurrence
-    #
+    "recurrence/share": Action(),
     # lessons
-    #
+    "lessons/titles": Action(),
+    "lessons/lesson": STREAM,
+    "lessons/read": Action(),
+    "lessons/check": Action(),
+    "lessons/hint": Action(),
+    "lessons/file": STREAM,
+    "lessons/tasks": Action(),
+    "lessons/skeleton": Action(),
+    "lessons/grade": STREAM,
     # runs
     "runs/overview": Action(),
     "runs/records": Action(),

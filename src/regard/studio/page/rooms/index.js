@@ -14,9 +14,9 @@ export const ROOMS = {
 
   sentiment: { title: "Sentiment", load: () => import("./sentiment.js") },
 
-  // recurrence: Recurrence
+  recurrence: { title: "Recurrence", load: () => import("./recurrence.js") },
 
-  // lessons: Lessons
+  lessons: { title: "Lessons", load: () => import("./lessons.js") },
 
   runs: { title: "Runs", load: () => import("./runs.js") },
 };

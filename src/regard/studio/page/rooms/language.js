@@ -2,7 +2,7 @@
 /** Language: models write, one or two side by side, with the cache growing; every token tells why it came. */
 import { AskError } from "../parts/ask.js";
 import { curves } from "../parts/curves.js";
-import { colour, h, percent, whole } from "../parts/dom.js";
+import { h, percent, whole } from "../parts/dom.js";
 import { copier, save, saveCsv, saveSvg, saveSvgPng, savers } from "../parts/exports.js";
 import { slider, text, toggle } from "../parts/fields.js";
 import { gallery, lede } from "../parts/table.js";
