@@ -553,6 +553,7 @@ RIGHT_MODULES: dict[str, dict[str, str]] = {
     "vision-transformer": {
         "as in the lecture": PRE + HEADS + CONV + VIT,
         "positions for all": PRE + FUSED + UNFOLD + VIT_ALL,
+        "patches in loops, a bias by another name": PRE + FUSED + LOOPED.replace("self.bias", "self.add") + VIT,
         "sdpa, reshaped patches": PRE + SDPA + RESHAPED + VIT_PARAM,
         "nn.MultiheadAttention": PRE + TORCH + CONV + VIT_ALL,
     },

@@ -65,11 +65,13 @@ def patch_readings(entries: Sequence[Entry], channels: int, patch: int, out: int
             bias = next((b.value for b in entries if b.path == one.path and b.name == "bias"), None)
             yield PatchMaps(one.value, torch.zeros(out) if bias is None else bias)
     p, c = patch, channels
+    loose = [e.value for e in entries if e.kind == "own" and e.value is not None and e.value.shape == (out,)]
     for m in affine_maps(entries, c * p * p):
         if len(m.full) == out:
-            flat, bias = m.full[:, :-1], m.full[:, -1]
-            yield PatchMaps(flat.reshape(out, c, p, p), bias)
-            yield PatchMaps(flat.reshape(out, p, p, c).permute(0, 3, 1, 2), bias)
+            flat, found = m.full[:, :-1], m.full[:, -1]
+            for bias in (found, *(() if found.any() else loose)):  # a bias may have any name
+                yield PatchMaps(flat.reshape(out, c, p, p), bias)
+                yield PatchMaps(flat.reshape(out, p, p, c).permute(0, 3, 1, 2), bias)
 
 
 def embed(  # what comes out is (B, P, out) but for the mistakes that change its shape
