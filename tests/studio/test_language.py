@@ -203,8 +203,9 @@ def test_what_is_wrong_is_said_beside_its_field(visit):
         if text != "neighbourhood(4, 6, 1)":  # which ends when 24 positions are full, so that some is written
             assert "idle" in seen.page.locator("[data-read=said-a]").get_attribute("class")
     seen.write("patterna", "")
+    seen.wait_state("neighbourhood", there=False)
     finished(seen)
-    assert seen.page.locator(".wrong:not(:empty)").count() == 0
+    seen.page.locator(".wrong:not(:empty)").first.wait_for(state="detached")
     assert [one for one in seen.complaints if "422" not in one] == []
 
 

@@ -215,7 +215,7 @@ def test_a_verdict_belongs_to_its_answer_and_its_exercise(visit):
     seen.wait("verdict", "right on the domain")
     assert seen.page.locator(".solved").count() == 1
     seen.page.get_by_role("button", name="Next exercise").click()
-    assert seen.read("verdict") == ""
+    seen.page.wait_for_function("() => document.querySelector('[data-read=verdict]').innerText === ''")
     assert seen.key("answer").input_value() == ""
     assert seen.page.locator("[aria-expanded=true]").inner_text().startswith("2")
     seen.page.reload()

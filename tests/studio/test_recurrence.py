@@ -107,7 +107,7 @@ def test_it_plays_stops_and_can_be_scrubbed(visit):
     seen.page.get_by_role("button", name="Play").click()
     seen.choose("view", "counts")  # nothing goes on behind what is seen
     seen.choose("view", "wave")
-    assert seen.page.get_by_role("button", name="Play").is_visible()
+    seen.page.get_by_role("button", name="Play").wait_for()
     seen.clean()
 
 
