@@ -64,3 +64,14 @@ def test_types_hold():
         check=False,
     )
     assert done.stdout == ""
+
+
+def test_a_room_leaves_no_style_behind(visit):
+    """Rooms call classes alike: what one has loaded is off in the next, and on again when one is back."""
+    seen = visit().room("vision").room("sentiment")
+    sheets = "() => [...document.styleSheets].map(one => [one.href.split('/').pop(), one.media.mediaText])"
+    assert dict(seen.page.evaluate(sheets)) | {} == {
+        "studio.css": "", "vision.css": "not all", "sentiment.css": "all",
+    }  # fmt: skip
+    seen.room("vision")
+    assert dict(seen.page.evaluate(sheets))["vision.css"] == "all"

@@ -58,7 +58,7 @@ async function show() {
   const tools = {
     ask, stream, cancel, ended: stop.signal,
     askOf: (other, action, body, options) => asker(other, stop.signal).ask(action, body, options),
-    style,
+    style: (sheet) => style(sheet, stop.signal),
     go: (other, values = {}) => {
       const words = new State({ ...Object.fromEntries(Object.keys(values).map((key) => [key, null])) });
       words.values = values;
@@ -81,10 +81,14 @@ async function show() {
   main.dataset.ready = name;
 }
 
-/** @param {string} name */
-function style(name) {
+/** A room's own style is there while the room is: two rooms may call a class alike. @param {string} name @param {AbortSignal} ended */
+function style(name, ended) {
   const href = `/studio/page/rooms/${name}.css`;
-  if (!document.querySelector(`link[href="${href}"]`)) document.head.append(h("link", { rel: "stylesheet", href }));
+  /** @type {HTMLLinkElement} */
+  const link = document.querySelector(`link[href="${href}"]`) ?? h("link", { rel: "stylesheet", href });
+  if (!link.isConnected) document.head.append(link);
+  link.media = "all";
+  ended.addEventListener("abort", () => { link.media = "not all"; });
 }
 
 function theme() {
