@@ -75,3 +75,11 @@ def test_a_room_leaves_no_style_behind(visit):
     }  # fmt: skip
     seen.room("vision")
     assert dict(seen.page.evaluate(sheets))["vision.css"] == "all"
+
+
+@pytest.mark.parametrize("name", ["constructor", "__proto__", "toString?x", "nonsense?x=1"])
+def test_no_room_of_that_name_is_the_first_room(visit, name):
+    seen = visit()
+    seen.page.goto(f"{seen.address}#{name}")
+    seen.page.wait_for_selector("main[data-ready=patterns]")
+    seen.clean()

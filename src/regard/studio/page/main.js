@@ -37,7 +37,7 @@ let turn = 0;
 /** What the address says. @returns {[string, string]} */
 function address() {
   const [name, ...rest] = location.hash.slice(1).split("?");
-  return [name in ROOMS ? name : names[0], rest.join("?")];
+  return [Object.hasOwn(ROOMS, name) ? name : names[0], rest.join("?")];
 }
 
 /** @param {string} name @param {string} text */
@@ -65,7 +65,7 @@ async function show() {
       state.commit();
       location.hash = hash(other, words.text());
     },
-    has: (other) => other in ROOMS,
+    has: (other) => Object.hasOwn(ROOMS, other),
     link: () => location.origin + location.pathname + hash(name, state.text()),
     say: (words) => { said.textContent = words; },
     onTheme: (draw) => { themed.add(draw); stop.signal.addEventListener("abort", () => themed.delete(draw)); },
