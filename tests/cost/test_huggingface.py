@@ -96,3 +96,15 @@ def test_what_is_refused(data, message):
     with pytest.raises(ValueError, match=message) as caught:
         read_config(data, "x.json")
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["Dinov2Model", "Dinov2ForImageClassification"])
+def test_a_dinov2_is_priced_as_transformers_writes_its_config(name):
+    """Its config always says what a backbone would give, which these classes do not read."""
+    transformers = pytest.importorskip("transformers")
+    config = transformers.Dinov2Config(
+        hidden_size=32, num_hidden_layers=2, num_attention_heads=4, image_size=16, patch_size=4
+    )
+    model = getattr(transformers, name)(config)
+    what, _ = read_config(config.to_dict() | {"architectures": [name]})
+    assert price(what).parameters == sum(x.numel() for x in model.parameters())

@@ -88,6 +88,34 @@ def test_documents_that_a_model_does_not_pass_on_are_refused():
     )
 
 
+def test_documents_are_refused_where_states_would_carry_one_into_the_next():
+    """What the attention of a hybrid keeps apart, its state spaces would mix."""
+    import transformers
+
+    config = transformers.FalconH1Config(
+        vocab_size=50, hidden_size=32, intermediate_size=48, num_hidden_layers=1, num_attention_heads=4,
+        num_key_value_heads=2, mamba_d_ssm=32, mamba_n_heads=4, mamba_d_head=8, mamba_n_groups=1,
+        mamba_d_state=8, mamba_chunk_size=8,
+    )  # fmt: skip
+    model = transformers.FalconH1ForCausalLM._from_config(config, attn_implementation="regard").eval()
+    tokens = torch.arange(9)[None]
+    with torch.no_grad():
+        model(tokens)
+        with pytest.raises(ValueError, match=r"also mixes tokens by mamba_d_ssm, .* a row of its own"):
+            model(tokens, position_ids=torch.tensor([[0, 1, 2, 3, 0, 1, 2, 3, 4]]))
+
+
+def test_a_model_that_computes_with_its_mask_is_told_so():
+    import transformers
+
+    config = transformers.BloomConfig(vocab_size=50, hidden_size=32, n_layer=1, n_head=2)
+    model = transformers.BloomForCausalLM._from_config(config, attn_implementation="regard")
+    with pytest.raises(
+        TypeError, match=r"computes with its attention mask \(\+\), .* another implementation"
+    ):
+        model(torch.arange(5)[None])
+
+
 def test_padding_inside_a_document_is_refused():
     mine = ours(made("llama"))
     positions, mask = torch.tensor([[0, 1, 2, 3, 0, 1]]), torch.tensor([[1, 1, 0, 1, 1, 1]])

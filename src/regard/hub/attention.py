@@ -24,6 +24,8 @@ HARMLESS = {
     "output_router_logits", "num_items_in_batch", "sliding_window", "deterministic", "max_length_q",
     "max_length_k", "logits_to_keep", "target_dtype", "kernel_options",
 }  # fmt: skip
+STATES = ("mamba", "ssm", "lru", "recurrent", "rwkv")  # how configs name what is no attention
+LAYERS = ("layer_types", "layers_block_type", "block_types")
 PACKED = ("cu_seq_lens_q", "cu_seq_lens_k", "seq_idx")  # said again by position_ids
 
 
@@ -132,7 +134,32 @@ def documents_for(
         raise ValueError(
             f'attn_implementation="regard" does not know {name}, which {type(module).__name__} passes{hint}'
         )
+    if documents is not None and (other := mixes_otherwise(getattr(module, "config", None))) is not None:
+        raise ValueError(
+            f"{type(module).__name__} is of a model that also mixes tokens by {other}, which knows nothing "
+            "of packed documents: give each document a row of its own"
+        )
     return None if documents is None else documents.to(query.device).expand(query.shape[0], -1)
+
+
+def mixes_otherwise(config: object) -> str | None:
+    """By what else than attention a model mixes tokens, as its config calls it; None where by nothing.
+
+    >>> from types import SimpleNamespace as Config
+    >>> mixes_otherwise(Config(layer_types=["full_attention", "linear_attention"]))
+    'linear_attention'
+    >>> mixes_otherwise(Config(mamba_d_state=16)), mixes_otherwise(Config(hidden_size=8))
+    ('mamba_d_state', None)
+    """
+    named = [name for name in getattr(config, "__dict__", {}) if name.startswith(STATES)]
+    kinds = [
+        str(kind) for field in LAYERS for kind in getattr(config, field, None) or () if _is_state(str(kind))
+    ]
+    return next(iter([*kinds, *named]), None)
+
+
+def _is_state(kind: str) -> bool:
+    return kind.startswith((*STATES, "linear", "conv"))
 
 
 def pattern_for(module: nn.Module, spec: MaskSpec) -> Pattern:

@@ -46,10 +46,22 @@ class MaskSpec:
         return self
 
     def __getattr__(self, name: str) -> NoReturn:
-        raise AttributeError(
-            f'this model computes with its attention mask (.{name}), which attn_implementation="regard" '
-            "does not make: use another implementation"
-        )
+        raise AttributeError(_computed_with(f".{name}"))
+
+    def __add__(self, other: object) -> NoReturn:
+        raise TypeError(_computed_with("+"))
+
+    def __getitem__(self, at: object) -> NoReturn:
+        raise TypeError(_computed_with("[…]"))
+
+    __radd__ = __mul__ = __rmul__ = __sub__ = __rsub__ = __add__
+
+
+def _computed_with(how: str) -> str:
+    return (
+        f'this model computes with its attention mask ({how}), which attn_implementation="regard" does not '
+        "make: use another implementation"
+    )
 
 
 def regard_mask(  # noqa: PLR0913, PLR0917 - the arguments of transformers' mask interface

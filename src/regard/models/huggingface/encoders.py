@@ -74,6 +74,8 @@ def _words(head: str, labels: int) -> str:
     }[head]
 
 
+# What a Dinov2Backbone gives, a class that has no price; every DINOv2's config says it.
+OF_BACKBONES = {"out_features", "out_indices", "stage_names", "apply_layernorm", "reshape_hidden_states"}
 IMAGE_HEADS = {"ForImageClassification": "classifier", "Model": "pooler"}
 
 
@@ -87,6 +89,7 @@ def read_vit(keys: Keys) -> tuple[ViTShape, str]:
     keys.only("hidden_act", "gelu", "gelu_new", "relu")
     if dino:
         keys.only("use_mask_token", True)
+        keys.asked.update(OF_BACKBONES)
     backbone = ViTConfig(
         image=image,
         patch=keys.sides("patch_size"),
