@@ -496,7 +496,9 @@ LINES = """all => all.flatMap((one) => {
 
 
 @pytest.mark.parametrize("width", [1280, 360])
-@pytest.mark.parametrize("name", ["2 against 3: caches", "Llama 3 8B decodes 8k", "A million tokens on 64 ranks"])
+@pytest.mark.parametrize(
+    "name", ["2 against 3: caches", "Llama 3 8B decodes 8k", "A million tokens on 64 ranks"]
+)
 def test_no_number_is_broken_inside_its_groups(costs, width, name):
     seen = costs("", width)
     seen.wait("big-0", shown(gpt2().flops))

@@ -7,7 +7,6 @@ import pytest
 
 from regard.pattern import parse
 
-
 TOO_LONG = {"error": {"message": "it took too long", "field": None}}
 
 
