@@ -84,7 +84,7 @@ def test_long_sequences_are_counted_by_the_server(visit):
     seen = visit().room("patterns", "a=windowed(6)|global(2)%26causal")
     seen.write("n", "64k")
     seen.wait("pairs-a", pairs("windowed(6) | global(2) & causal", 65_536))
-    assert "Each square stands for 512×512 pairs" in seen.page.locator(".readout").first.inner_text()
+    seen.page.locator(".readout", has_text="Each square stands for 512×512 pairs").first.wait_for()
     seen.choose("view", "ranks")
     plan = parse("windowed(6) | global(2) & causal").exchange(65_536, 4)
     seen.page.get_by_role("cell", name=f"{plan.pairs[1]:,}", exact=True).first.wait_for()
