@@ -1,6 +1,7 @@
 """The Costs room in a real browser: every control, and the price that it must show."""
 
 import json
+import re
 import time
 
 import pytest
@@ -481,3 +482,62 @@ def test_what_the_server_is_asked(ready):
     assert "decode is for models that write" in found["told"][0][1]
     status, found = ready.ask("costs/curves", sides=[{"model": "gpt2", "patterns": ["axial(4, 6)"]}])
     assert found["told"] == [[0, "axial(4, 6) covers 24 positions, got n=65536"]]
+
+
+LINES = """all => all.flatMap((one) => {
+    const walk = document.createTreeWalker(one, NodeFilter.SHOW_TEXT), out = [];
+    for (let node = walk.nextNode(); node; node = walk.nextNode()) {
+        const range = document.createRange();
+        range.selectNodeContents(node);
+        const box = range.getClientRects(), edge = one.getBoundingClientRect();
+        if (box.length > 1 || (box.length && box[0].right > edge.right + 1)) out.push(node.textContent);
+    }
+    return out; })"""
+
+
+@pytest.mark.parametrize("width", [1280, 360])
+@pytest.mark.parametrize(
+    "name", ["2 against 3: caches", "Llama 3 8B decodes 8k", "A million tokens on 64 ranks"]
+)
+def test_no_number_is_broken_inside_its_groups(costs, width, name):
+    seen = costs("", width)
+    seen.wait("big-0", shown(gpt2().flops))
+    seen.page.get_by_role("button", name=name).click()
+    seen.wait_state("llama")
+    settled(seen)
+    numbers = seen.page.locator(".side:visible :is(.big, dl.tiles dd)")
+    assert numbers.count() > 6
+    assert numbers.evaluate_all(LINES) == []
+    assert seen.fits()
+    field = seen.key("n", "text")
+    if "million" in name:
+        assert field.input_value() == "1,048,576"
+    assert field.evaluate("one => one.scrollWidth <= one.clientWidth")
+
+
+def test_a_share_of_next_to_nothing_is_said_so_and_told_by_pointing(costs):
+    seen = costs("n=1&count=flops&model=llama-3-8b&n=1048576&pattern=full")
+    row = seen.page.locator("table.tree tbody tr", has_text="< 0.0001 %").first
+    row.wait_for()
+    row.hover()
+    told = seen.page.locator("#tip").inner_text()
+    found = re.search(r"flops: ([\d,]+), (0\.0000\d+) %", told)
+    total = int(seen.read("big-0").replace(",", ""))
+    assert float(found[2]) == pytest.approx(100 * int(found[1].replace(",", "")) / total, rel=0.01)
+
+
+@pytest.mark.parametrize("width", [1280, 360])
+def test_what_says_that_work_goes_on_covers_nothing(costs, width):
+    seen = costs("", width)
+    seen.wait("big-0", shown(gpt2().flops))
+    before = seen.page.locator(".side").first.bounding_box()
+    seen.page.route("**/api/costs/price", lambda _: None)
+    seen.slide("n", 9)
+    chip = seen.page.locator(".side > .busy")
+    chip.wait_for()
+    assert seen.page.locator(".side").first.bounding_box() == before
+    box = chip.bounding_box()
+    for one in seen.page.locator(".side label:visible, .side input:visible, .choices > *:visible").all():
+        other = one.bounding_box()
+        apart = other["y"] >= box["y"] + box["height"] or other["y"] + other["height"] <= box["y"]
+        assert apart or other["x"] + other["width"] <= box["x"], one.evaluate("one => one.outerHTML")

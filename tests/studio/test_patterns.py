@@ -7,6 +7,8 @@ import pytest
 
 from regard.pattern import parse
 
+TOO_LONG = {"error": {"message": "it took too long", "field": None}}
+
 
 def pairs(text, n):
     return f"{parse(text).pairs(n):,}"
@@ -82,7 +84,7 @@ def test_long_sequences_are_counted_by_the_server(visit):
     seen = visit().room("patterns", "a=windowed(6)|global(2)%26causal")
     seen.write("n", "64k")
     seen.wait("pairs-a", pairs("windowed(6) | global(2) & causal", 65_536))
-    assert "Each square stands for 512×512 pairs" in seen.page.locator(".readout").first.inner_text()
+    seen.page.locator(".readout", has_text="Each square stands for 512×512 pairs").first.wait_for()
     seen.choose("view", "ranks")
     plan = parse("windowed(6) | global(2) & causal").exchange(65_536, 4)
     seen.page.get_by_role("cell", name=f"{plan.pairs[1]:,}", exact=True).first.wait_for()
@@ -231,9 +233,36 @@ def test_what_the_server_is_asked(studio):
     status, said = studio.ask("patterns/count", pattern="windowed(5) | global(2)", n=65_536)
     pattern = parse("windowed(5) | global(2)")
     assert (status, said["pairs"], said["kept"]) == (200, pattern.pairs(65_536), pattern.keys_kept())
+    short = {key: said[key] for key in ("pairs", "kept", "most")}
+    assert studio.ask("patterns/pairs", pattern="windowed(5) | global(2)", n=65_536) == (200, short)
     status, said = studio.ask("patterns/formula", pattern="strided(5)")
     assert said["cases"] == [["6n − 15", "for n > 5"], ["n(n+1)/2", "otherwise"]]
     assert said["letters"]["cases"][0] == ["(t+1)(2n−t)/2", "for n > t"]
     assert "its blocks are drawn at random" in json.dumps(
         studio.ask("patterns/formula", pattern="randomblocks(4)")
     )
+
+
+def test_a_count_is_there_though_its_overview_takes_too_long(visit):
+    text, n = "neighbourhood(1, 65521, 3)", 65_521
+    seen = visit()
+    seen.page.route("**/api/patterns/count", lambda route: route.fulfill(status=503, json=TOO_LONG))
+    seen.room("patterns", f"n={n}&a=neighbourhood(rows,cols,3)&view=cache")
+    seen.wait("pairs-a", pairs(text, n))
+    seen.page.get_by_text("only the overview is missing: it took too long").wait_for()
+    assert "stale" not in seen.page.locator(".numbers").first.get_attribute("class")
+    assert seen.page.locator("canvas[data-grid]").first.is_hidden()
+    seen.write("n", "100")
+    seen.page.locator("canvas[data-grid]").first.wait_for()
+
+
+def test_how_many_times_fewer_is_what_regard_count_says(visit):
+    seen = visit().room("patterns", "n=65536")
+    seen.wait("pairs-a", pairs("strided(5)", 65_536))
+    assert f"{65_536**2 / parse('strided(5)').pairs(65_536):,.0f}× fewer" in seen.read("share-a")
+
+
+def test_a_sign_of_two_halves_is_said_whole(visit):
+    seen = visit().room("patterns", "a=%F0%9F%98%80")
+    seen.page.get_by_text("'😀' has no meaning here").wait_for()
+    seen.clean()

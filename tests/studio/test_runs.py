@@ -266,3 +266,33 @@ def test_a_lock_of_a_dead_process_is_none(tmp_path):
     assert in_use(tmp_path)  # of another machine nobody here can tell
     (tmp_path / ".lock").write_text("x")
     assert not in_use(tmp_path)
+
+
+def test_the_only_run_can_be_left_out(room):
+    seen = room()
+    seen.page.locator(".curves svg").wait_for()
+    name = seen.page.locator("table.runs input:checked").get_attribute("data-run")
+    seen.page.locator(f"input[data-run='{name}']").uncheck()
+    seen.page.get_by_text("No run is chosen").wait_for()
+    seen.wait_state("none=1")
+    assert seen.page.locator("table.runs [aria-selected=true], table.runs input:checked").count() == 0
+    assert seen.page.locator(".curves svg").is_hidden()
+    again = room(seen.state)
+    again.page.get_by_text("No run is chosen").wait_for()
+    again.page.locator(f"input[data-run='{name}']").check()
+    again.page.locator(".curves svg").wait_for()
+    again.wait_state("none=1", there=False)
+    again.clean()
+
+
+def test_what_a_link_names_and_nobody_has_is_said(room):
+    seen = room("runs=nope&show=zzz")
+    seen.page.get_by_text("no run is called 'nope'").wait_for()
+    seen.page.get_by_text("This run is not there").wait_for()
+    assert seen.page.locator("option[value=zzz]").inner_text() == "zzz (not recorded)"
+    seen = room("runs=runs:one&show=zzz")
+    seen.page.get_by_text("No zzz is recorded").wait_for()
+    seen.page.get_by_text("The chosen run does not have such a curve").wait_for()
+    seen.choose("show", "loss")
+    seen.page.locator(".curves svg").wait_for()
+    assert seen.page.locator("option[value=zzz]").count() == 0

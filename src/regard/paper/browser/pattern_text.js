@@ -36,7 +36,7 @@ const TOKEN = /\s*(?:(?<name>[A-Za-z_]\w*)|(?<number>-?\d+)|(?<sign>[&|~(),=])|(
  * @param {string} text @param {Record<string, number>} [letters] @returns {Pattern}
  */
 export function parse(text, letters = {}) {
-  if (text.length > LONGEST)
+  if (text.length > LONGEST && [...text].length > LONGEST)
     throw new PatternError(`a pattern's text must have at most ${LONGEST.toLocaleString("en")} characters`, 0);
   let at = 0, start = 0, kind = "", value = "", depth = 0;
 
@@ -47,7 +47,7 @@ export function parse(text, letters = {}) {
     const match = TOKEN.exec(text);
     if (!match || !match.groups) {
       start = at + (text.slice(at).match(/^\s*/)?.[0].length ?? 0);
-      fail(`'${text[start]}' has no meaning here`);
+      fail(`'${String.fromCodePoint(text.codePointAt(start) ?? 0)}' has no meaning here`);
     } else {
       [kind, value] = /** @type {[string, string]} */ (Object.entries(match.groups).find(([, v]) => v !== undefined));
       at = TOKEN.lastIndex;

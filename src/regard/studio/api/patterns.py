@@ -36,18 +36,26 @@ def _length(body: Body, pattern: Pattern) -> int:
         raise FieldError("n", str(error)) from error
 
 
+def pairs(body: Body) -> dict[str, object]:
+    """The numbers of a pattern at a length, without an overview, which may take much longer."""
+    pattern = read(body)
+    n = _length(body, pattern)
+    return {
+        "pairs": pattern.pairs(n),
+        "kept": pattern.keys_kept(),
+        "most": int(pattern.row_pairs(n).max()),
+    }
+
+
 def count(body: Body) -> dict[str, object]:
     """The numbers of a pattern at a length, and an overview of at most 128×128 tiles."""
     pattern = read(body)
     n = _length(body, pattern)
     size = -(-n // TILES)
     tiles = pattern.tiles(n, size=size)
-    rows = pattern.row_pairs(n)
     return {
-        "pairs": pattern.pairs(n),
-        "kept": pattern.keys_kept(),
-        "rows": rows[::size].tolist(),
-        "most": int(rows.max()),
+        **pairs(body),
+        "rows": pattern.row_pairs(n)[::size].tolist(),
         "size": size,
         "full": tiles.full,
         "partial": tiles.partial,

@@ -26,6 +26,7 @@ TABLE: dict[str, Action] = {
     # the page itself
     "shell/models": Action(),
     # patterns
+    "patterns/pairs": Action(),
     "patterns/count": Action(),
     "patterns/formula": Action(),
     "patterns/exchange": Action(),

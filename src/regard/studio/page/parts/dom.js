@@ -41,13 +41,14 @@ export const id = () => `part-${++count}`;
 /** A number as readers write it: 1,234,567. @param {number | bigint} value */
 export const whole = (value) => value.toLocaleString("en");
 
-/** A share as a percentage with three digits that say something, and as many more as keep it from being all. @param {number} share */
-export function percent(share) {
+/** A share as a percentage with three digits that say something, and as many more as keep it from being all; `fully` also where it is next to nothing. @param {number} share @param {boolean} [fully] */
+export function percent(share, fully = false) {
   if (share === 0) return "0 %";
   const value = share * 100;
   let digits = 3;
   while (value < 100 && digits < 12 && Number(value.toPrecision(digits)) === 100) digits++;
-  return `${value < 1e-4 ? value.toExponential(2) : Number(value.toPrecision(digits))} %`;
+  if (value < 1e-4) return fully ? `${value.toLocaleString("en", { maximumSignificantDigits: 3 })} %` : "< 0.0001 %";
+  return `${Number(value.toPrecision(digits))} %`;
 }
 
 /** @type {Map<string, string>} */

@@ -7,7 +7,7 @@ import { copier, saveCsv, savers, saveSvg, saveSvgPng } from "../parts/exports.j
 import { text } from "../parts/fields.js";
 import { picker } from "../parts/picker.js";
 import { empty, failed } from "../parts/table.js";
-import { COUNTS, cancelled, exact, flame, formulas, ranksTable, times, tree } from "./costs_views.js";
+import { COUNTS, cancelled, exact, flame, formulas, groups, ranksTable, times, tree } from "./costs_views.js";
 
 /** @typedef {import("../parts/state.js").State} State */
 /** @typedef {import("../parts/state.js").Values} Values */
@@ -150,10 +150,12 @@ export function side(at, state, tools) {
     input.placeholder = price.pattern && !values[keys.pattern] ? `its own: ${price.pattern}` : "its own";
     pattern.classList.toggle("idle", price.pattern === null);
     const found = new Map(price.counts.map((one) => [one[0], one])), chosen = found.get(values.count);
-    big.textContent = chosen ? exact(chosen[2]) : "0";
+    const total = chosen ? chosen[2] : "0";
+    big.replaceChildren(...groups(total));
+    big.style.setProperty("--long", String(exact(total).length));
     list.replaceChildren(h("dl", { class: "tiles" }, ...COUNTS.filter(([key]) => key !== values.count && found.has(key)).map(([key, words]) => {
       const [, , value, near] = /** @type {string[]} */ (found.get(key));
-      return h("div", {}, h("dt", {}, words), h("dd", {}, exact(value), near ? h("small", {}, near) : ""));
+      return h("div", {}, h("dt", {}, words), h("dd", {}, ...groups(value), near ? h("small", {}, near) : ""));
     })));
     notices.replaceChildren(...price.notices.map((one) => h("li", {}, one)));
     python.textContent = price.python.join("\n");

@@ -19,6 +19,9 @@ const WIDEST = "activation_bytes"; // of parts that follow each other the widest
 /** A whole number of any size with commas. @param {string} value */
 export const exact = (value) => whole(BigInt(value));
 
+/** The same as a line that breaks after commas only, never inside a group of digits. @param {string} value */
+export const groups = (value) => exact(value).split(/(?<=,)/).flatMap((one, i) => (i ? [h("wbr"), one] : [one]));
+
 /** In place of what was cancelled. @param {() => void} again */
 export const cancelled = (again) => h("div", { class: "empty" }, h("b", {}, "Cancelled"), h("div", {}, h("button", { type: "button", class: "button", onclick: again }, "Ask again")));
 
@@ -42,7 +45,7 @@ export function glyph(depth, width, colour) {
 const inks = (path) => (/attention|\bmix|qkv/.test(path) ? ["--accent", "--on-accent"] : /feedforward|\bup\b|\bdown\b/.test(path) ? ["--third", "--on-accent"] : ["--wasted", "--ink"]);
 
 /** All numbers of a part. @param {Part} part @param {Part} all @param {number} at */
-const tell = (part, all, at) => [part.name, ...COUNTS.map(([, words], i) => (part.values[i] === "0" ? "" : `${words}: ${exact(part.values[i])}${i === at && COUNTS[i][0] !== WIDEST && all.values[at] !== "0" ? `, ${percent(share(part, all, at))}` : ""}`)).filter(Boolean)].join("\n");
+const tell = (part, all, at) => [part.name, ...COUNTS.map(([, words], i) => (part.values[i] === "0" ? "" : `${words}: ${exact(part.values[i])}${i === at && COUNTS[i][0] !== WIDEST && all.values[at] !== "0" ? `, ${percent(share(part, all, at), true)}` : ""}`)).filter(Boolean)].join("\n");
 
 /** @param {Part} part @param {Part} all @param {number} at */
 const share = (part, all, at) => (all.values[at] === "0" ? 0 : Number(part.values[at]) / Number(all.values[at]));
@@ -153,10 +156,10 @@ export function drawCurves(said, values, names, titles, choose) {
     picture.addEventListener("keydown", (event) => { if (event.key === "Enter" && here !== null) choose(here); });
   }
   /** @type {Map<string, string[]>} */
-  const groups = new Map();
+  const overtaken = new Map();
   const spoken = (/** @type {string} */ key) => named(Number(key[0]), key.slice(2));
-  for (const [n, cheaper, dearer] of said.crossings) groups.set(`${n} ${cheaper}`, [...(groups.get(`${n} ${cheaper}`) ?? []), spoken(dearer)]);
-  const crossings = [...groups].map(([key, over]) => { const [n] = key.split(" ", 1); return h("li", {}, `from ${label} = ${whole(Number(n))} on, ${spoken(key.slice(n.length + 1))} takes less than ${over.join(" and ")}`); });
+  for (const [n, cheaper, dearer] of said.crossings) overtaken.set(`${n} ${cheaper}`, [...(overtaken.get(`${n} ${cheaper}`) ?? []), spoken(dearer)]);
+  const crossings = [...overtaken].map(([key, over]) => { const [n] = key.split(" ", 1); return h("li", {}, `from ${label} = ${whole(Number(n))} on, ${spoken(key.slice(n.length + 1))} takes less than ${over.join(" and ")}`); });
   return [picture, said.x === "n" ? h("p", { class: "quiet" }, "Click a place of the curves, or press Enter there, to price that n.") : "", crossings.length ? h("ul", { class: "crossings", "data-read": "crossings" }, ...crossings) : series.length > 1 ? h("p", { class: "quiet", "data-read": "crossings" }, "No curve overtakes another in this range.") : "", ...told].filter(Boolean);
 }
 

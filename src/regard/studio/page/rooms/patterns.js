@@ -6,7 +6,7 @@ import { colour, h, percent, whole } from "../parts/dom.js";
 import { copier, onPaper, save, saveCsv, savePng, savers } from "../parts/exports.js";
 import { segments, select, slider, text, toggle } from "../parts/fields.js";
 import { Grid, paint, svgOf } from "../parts/grid.js";
-import { facts, gallery, lede } from "../parts/table.js";
+import { empty, facts, gallery, lede } from "../parts/table.js";
 import { byRank, exchanged, extra, looks } from "./patterns_views.js";
 
 /** @typedef {import("../parts/state.js").State} State */
@@ -208,6 +208,7 @@ function side(name, state, tools) {
     const look = looks(values, found, other, plan);
     cells = { rows: n, cols: n, bars: found.rows, ...look.cells, label: `${found.text}, ${n} queries by ${n} keys` };
     grid.idle = "Point at a square, or press the arrow keys on the picture.";
+    grid.element.hidden = false;
     grid.show(cells);
     legend.replaceChildren(...look.legend.map(([name_, words]) => h("span", {}, h("i", { style: { background: `var(${name_})` } }), words)));
     tell(values, BigInt(found.pairs), look.facts);
@@ -219,14 +220,15 @@ function side(name, state, tools) {
     const all = BigInt(values.n) ** 2n, part = Number(count_) / Number(all);
     pairs.textContent = whole(count_);
     meter.style.width = `${100 * part}%`;
-    share.textContent = `${percent(part)} of n² = ${whole(all)}${part > 0 && part < 1 ? `, ${Number((1 / part).toPrecision(3)).toLocaleString("en")}× fewer` : ""}`;
+    share.title = part > 0 && part < 1e-6 ? `exactly ${whole(count_)} of ${whole(all)}, ${percent(part, true)}` : "";
+    share.textContent = `${percent(part)} of n² = ${whole(all)}${part > 0 && part < 1 ? `, ${fewer(1 / part)}× fewer` : ""}`;
     const many = values[name].length, total = many > 1 && values.n <= DRAWN ? values[name].reduce((/** @type {number | null} */ sum, /** @type {string} */ source) => {
       try { return sum === null ? null : sum + counted(source, values).pairs; } catch { return null; }
     }, 0) : null;
     list.replaceChildren(facts([...(total === null ? [] : [/** @type {[string, string]} */ ([`all ${many} heads`, `${whole(total)} pairs`])]), ...rows]));
   }
 
-  /** A length that is not drawn cell by cell: the server counts, and gives an overview. @param {Values} values @param {string} written */
+  /** A length that is not drawn cell by cell: the server counts, which is soon done, and gives an overview, which may take too long. @param {Values} values @param {string} written */
   function long(values, written) {
     const question = [values.n, written, values.view, ...(values.view === "ranks" ? [values.ranks, values.deal] : [])].join(" ");
     if (question === asked) return;
@@ -235,9 +237,20 @@ function side(name, state, tools) {
     numbers.classList.add("stale");
     clearTimeout(timer);
     timer = window.setTimeout(async () => {
+      /** @type {any} */
+      let first = null;
+      /** @type {(rows: [string, string, string?][]) => void} */
+      const number = (rows) => {
+        tell(values, BigInt(first.pairs), [...rows, ["keys kept decoding", first.kept === null ? "all of them" : `${whole(first.kept)} at most`], ["most keys of a query", whole(first.most)]]);
+        numbers.classList.remove("stale");
+      };
       try {
+        first = await tools.ask("pairs", { pattern: written, n: values.n }, { key: `count-${name}`, at: picture });
+        if (!first || asked !== question) return;
+        number([]);
         const said = await tools.ask("count", { pattern: written, n: values.n }, { key: `count-${name}`, at: picture });
-        if (!said || asked !== question) return;
+        if (asked !== question) return;
+        if (!said) { without("The overview was cancelled."); return; }
         const side_ = said.states.length, { n } = values, size = said.size;
         const from = (/** @type {number} */ i) => `${whole(i * size)}…${whole(Math.min(n, (i + 1) * size) - 1)}`;
         cells = {
@@ -245,23 +258,30 @@ function side(name, state, tools) {
           tell: (i, j) => `queries ${from(i)}, keys ${from(j)}: ${["no pair", "some pairs", "all pairs"][said.states[i][j]]}`,
         };
         grid.idle = `Each square stands for ${size}×${size} pairs.`;
+        grid.element.hidden = false;
         grid.show(cells);
         legend.replaceChildren(...[["--seen", "all pairs"], ["--half", "some"], ["--unseen", "none"]].map(([one, words]) => h("span", {}, h("i", { style: { background: `var(${one})` } }), words)));
         const told = await further(values, written);
         if (asked !== question) return;
         more.replaceChildren(...told.nodes);
-        tell(values, BigInt(said.pairs), [
-          ...told.facts,
-          [`tiles of ${size}×${size}`, `${whole(said.full)} full, ${whole(said.partial)} partial`, `${whole(said.tiles - said.full - said.partial)} empty`],
-          ["keys kept decoding", said.kept === null ? "all of them" : `${whole(said.kept)} at most`], ["most keys of a query", whole(said.most)],
-        ]);
+        number([...told.facts, [`tiles of ${size}×${size}`, `${whole(said.full)} full, ${whole(said.partial)} partial`, `${whole(said.tiles - said.full - said.partial)} empty`]]);
         picture.classList.remove("stale");
-        numbers.classList.remove("stale");
       } catch (error) {
+        const why = error instanceof Error ? error.message : String(error);
+        if (first && asked === question) { without(`The count is exact; only the overview is missing: ${why}`); return; }
         asked = "";
-        field.wrong(error instanceof Error ? error.message : String(error));
+        field.wrong(why);
       }
     }, 150);
+  }
+
+  /** The picture where the overview did not come: what was there before is no answer. @param {string} why */
+  function without(why) {
+    cells = null;
+    grid.element.hidden = true;
+    legend.replaceChildren();
+    more.replaceChildren(empty("No overview", why));
+    picture.classList.remove("stale");
   }
 
   /** What the chosen view adds where cells are not drawn. @param {Values} values @param {string} written @returns {Promise<{nodes: Node[], facts: [string, string, string?][]}>} */
@@ -295,6 +315,9 @@ function side(name, state, tools) {
 
   return { element, grid, show, count, redraw: () => { grid.draw(); heads(state.values); } };
 }
+
+/** How many times fewer, as `regard count` says it: to the unit, or with four digits. @param {number} times */
+const fewer = (times) => (times < 1000 ? Number(times.toPrecision(4)) : Math.round(times)).toLocaleString("en");
 
 /** @param {any} said */
 function lines(said) {

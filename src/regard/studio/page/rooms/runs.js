@@ -28,11 +28,12 @@ export const CHOSEN = 8;
 const SOON = 2000, LATER = 6000; // milliseconds until asked again: while something trains, and else
 const ROOMS = /** @type {Record<string, [string, string]>} */ ({ images: ["vision", "Vision"], dialogues: ["language", "Language"], sentiment: ["sentiment", "Sentiment"] });
 
-const defaults = { runs: /** @type {string[]} */ ([]), show: "loss", x: "step", log: false, smooth: false };
+/** No run in a link is the newest; `none` is that one wants to see no run. */
+const defaults = { runs: /** @type {string[]} */ ([]), none: false, show: "loss", x: "step", log: false, smooth: false };
 
 /** @param {Values} values */
 const clean = (values) => ({
-  ...values, runs: [...new Set(values.runs)].slice(0, CHOSEN), show: String(values.show).slice(0, 100), x: values.x === "minutes" ? "minutes" : "step",
+  ...values, runs: [...new Set(values.runs)].slice(0, CHOSEN), none: values.none && !values.runs.length, show: String(values.show).slice(0, 100), x: values.x === "minutes" ? "minutes" : "step",
 });
 
 /** @param {HTMLElement} at @param {import("../parts/state.js").State} state @param {import("../main.js").Tools} tools */
@@ -64,11 +65,11 @@ function mount(at, state, tools) {
   /** @type {Map<string, ReturnType<typeof sampler>>} */
   const samples = new Map();
 
-  /** The runs that are drawn: those that were chosen, else the newest. */
-  const chosen = () => /** @type {string[]} */ (state.values.runs.length ? state.values.runs : rows?.length ? [rows[0].name] : []);
+  /** The runs that are drawn: those that were chosen, else the newest, unless none is wanted. */
+  const chosen = () => /** @type {string[]} */ (state.values.runs.length ? state.values.runs : rows?.length && !state.values.none ? [rows[0].name] : []);
   const choose = (/** @type {string} */ name, /** @type {boolean} */ on) => {
-    const now = chosen();
-    state.set({ runs: on ? [...now, name].slice(-CHOSEN) : now.filter((/** @type {string} */ one) => one !== name) });
+    const now = chosen(), runs = on ? [...now, name].slice(-CHOSEN) : now.filter((/** @type {string} */ one) => one !== name);
+    state.set({ runs, none: !runs.length });
     state.commit();
   };
 
@@ -104,7 +105,7 @@ function mount(at, state, tools) {
 
   function draw() {
     if (!rows) return;
-    const names = chosen(), key = JSON.stringify([rows, names, folder]);
+    const names = chosen(), key = JSON.stringify([rows, names, folder]), all = rows;
     if (key !== listed) {
       listed = key;
       const place = list.contains(document.activeElement) ? /** @type {HTMLElement} */ (document.activeElement).dataset.run : undefined;
@@ -114,8 +115,8 @@ function mount(at, state, tools) {
     curvesCard.hidden = names.length === 0;
     const there = names.map((name) => known.get(name)).filter((one) => one !== undefined);
     const found = [...new Set(there.flatMap((one) => (one.gone ? [] : ["train", "validation"].flatMap((part) => Object.keys(/** @type {any} */ (one)[part].curves)))))].filter((one) => one !== "seconds");
-    options(found);
-    const read = JSON.stringify([names, there.map((one) => one.mark), rows.filter((one) => names.includes(one.name)).map(({ ago, ...rest }) => rest)]), picture = JSON.stringify([read, state.values]);
+    options(found, names.length > 0 && there.length === names.length);
+    const read = JSON.stringify([rows.length > 0, names, there.map((one) => one.mark), rows.filter((one) => names.includes(one.name)).map(({ ago, ...rest }) => rest)]), picture = JSON.stringify([read, state.values]);
     const held = drawn && state.values === seen && plot.matches(":hover, :focus-within"); // whoever reads a value there keeps it
     if (picture !== drawn && !held) {
       [drawn, seen] = [picture, state.values];
@@ -124,16 +125,17 @@ function mount(at, state, tools) {
     if (read !== carded) {
       carded = read;
       for (const name of samples.keys()) if (!names.includes(name)) samples.delete(name);
-      cards.replaceChildren(...names.map((name, i) => card(name, i)));
+      cards.replaceChildren(...(names.length || !all.length ? names.map((name, i) => card(name, i)) : [empty("No run is chosen", "Choose a run in the list, and its curves are here at once.")]));
     }
     void compare(names.filter((name) => known.get(name) && !known.get(name)?.gone));
   }
 
-  /** What the list of curves offers. @param {string[]} found */
-  function options(found) {
+  /** What the list of curves offers; what a link asks for and no chosen run has is said to be that. @param {string[]} found @param {boolean} read whether all chosen runs are read */
+  function options(found, read) {
     const list_ = /** @type {HTMLSelectElement} */ (show.querySelector("select")), names = [...new Set(["loss", ...found, state.values.show])];
-    if ([...list_.options].map((one) => one.value).join() === names.join()) return;
-    list_.replaceChildren(...names.map((one) => h("option", { value: one }, /** @type {Record<string, string>} */ ({ lr: "learning rate", norm: "norm of the gradient" })[one] ?? one.replaceAll("_", " "))));
+    const words = names.map((one) => `${/** @type {Record<string, string>} */ ({ lr: "learning rate", norm: "norm of the gradient" })[one] ?? one.replaceAll("_", " ")}${read && !found.includes(one) ? " (not recorded)" : ""}`);
+    if ([...list_.options].map((one) => one.value + one.text).join() === names.map((one, i) => one + words[i]).join()) return;
+    list_.replaceChildren(...names.map((one, i) => h("option", { value: one }, words[i])));
     list_.value = state.values.show;
   }
 

@@ -74,7 +74,7 @@ export function drawing(records, names, values, point) {
       return shown.length ? [{ name: `${many ? `${title(one.name)}, ` : ""}${part === "train" ? "training" : "validation"}`, points: shown, colour: many ? colourOf(i) : part === "train" ? "--accent" : "--other", dash: (part === "train" ? "" : "7 4") + (i >= 4 ? (part === "train" ? "2 3" : " 1 4") : "") }] : [];
     });
   });
-  if (!series.length) return [empty(records.length ? `No ${values.show.replaceAll("_", " ")} is recorded yet` : "Nothing is read yet", records.length ? "It is drawn as soon as the run writes it." : "")];
+  if (!series.length) return [nothing(records, values.show.replaceAll("_", " "))];
   const told = [stretch > 1 ? `Each point is the mean of ${whole(stretch)} rows.` : "Each point is one row of the record.", series.some((/** @type {any} */ one) => one.name.endsWith("validation")) ? "Validation is dashed." : "", values.smooth ? "Training is smoothed by a running mean over a fiftieth of the run." : ""];
   return [
     curves({
@@ -83,6 +83,15 @@ export function drawing(records, names, values, point) {
     }),
     h("p", { class: "quiet" }, told.join(" ")),
   ];
+}
+
+/** Why there is no curve: a run that goes on may still write it. @param {Record_[]} records @param {string} what */
+function nothing(records, what) {
+  const there = records.filter((one) => !one.gone);
+  if (!records.length) return empty("Nothing is read yet", "");
+  if (!there.length) return empty(records.length > 1 ? "None of these runs is there" : "This run is not there", "Choose a run in the list.");
+  if (there.some((one) => one.state === "running")) return empty(`No ${what} is recorded yet`, "If the run writes it, it is drawn here at once.");
+  return empty(`No ${what} is recorded`, `${there.length > 1 ? "None of the chosen runs has" : "The chosen run does not have"} such a curve: choose another above.`);
 }
 
 /** Losses are seldom near zero: the axis begins below the least of them. @param {{points: [number, number][]}[]} series @param {boolean} log */
