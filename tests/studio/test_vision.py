@@ -351,6 +351,8 @@ def test_any_address_opens(visit, text):
 def test_a_model_that_is_not_there_is_said(visit):
     seen = visit().room("vision", "model=zoo:nonsense")
     seen.page.get_by_text("no model for images is called zoo:nonsense").wait_for()
+    assert not seen.page.get_by_role("button", name="More").is_visible()
+    assert not seen.key("label").is_visible()
     seen.choose("model", "zoo:digits-vit")
     seen.wait("sure", "likely")
 

@@ -86,6 +86,7 @@ function mount(at, state, tools) {
     if (now === asked && reply) { settled(); return; }
     if (asking) return;
     asking = true;
+    start.hidden = false;
     try {
       const said = await tools.ask("step", JSON.parse(now), { at: reply ? flow : start });
       if (said) {
