@@ -296,3 +296,16 @@ def test_attention_is_asked_for_within_bounds(studio):
         given = {"modela": "zoo:play-gpt", "ids": [4, 5, 6], **wrong}
         status, said = studio.ask("language/attention", **given)
         assert (status, said["error"]["field"]) == (422, field)
+
+
+def test_a_model_that_is_not_there_is_said(visit):
+    seen = visit().room("language", "modela=zoo:nope")
+    said = seen.page.get_by_text("no model is called zoo:nope: this is")
+    said.wait_for()
+    taken = seen.page.locator("select[data-key=modela]").input_value()
+    assert said.inner_text().endswith(f"this is {taken} instead")
+
+
+def test_an_empty_prompt_is_told_without_words_of_the_command_line(studio):
+    _, said = studio.ask("language/write", modela="zoo:play-gpt", prompt="", tokens=1)
+    assert said["error"]["message"] == "the prompt has no tokens; give some text, such as \"ROMEO:\", got ''"

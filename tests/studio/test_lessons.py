@@ -502,3 +502,26 @@ def test_a_reading_and_a_verdict_take_a_moment(studio):
             assert studio.ask(f"lessons/{action}", **fields)[0] == 200
             times.append(time.monotonic() - begin)
         assert sorted(times[1:])[-2] < 0.8, (action, times)
+
+
+def test_formulas_scroll_in_their_own_frame(visit):
+    seen = computed(visit(360), "counting-attention")
+    apart = """() => [...document.querySelectorAll('.math mtr')].every((row) => {
+        const at = [...row.children].map((cell) => cell.getBoundingClientRect());
+        return at.every((one, i) => !i || at[i - 1].right <= one.left + 1)
+            && [...row.children].every((cell) => cell.scrollWidth <= cell.clientWidth + 1); })"""
+    assert seen.page.evaluate(apart)
+    wide = "[...document.querySelectorAll('.math')].some((one) => one.scrollWidth > one.clientWidth)"
+    assert seen.page.evaluate(wide)
+    whole = "one => getComputedStyle(one).overflowWrap"
+    assert seen.page.locator(".prose td").first.evaluate(whole) == "normal"
+    assert seen.fits()
+
+
+def test_why_a_file_does_not_run_is_the_headline(studio):
+    for source, says in (
+        ("def f(:", "the file does not run: line 1 raises SyntaxError"),
+        ("import os\nos.fork()", "the file does not run: line 2 raises PermissionError"),
+    ):
+        status, said = studio.ask("lessons/grade", task="attention-head", source=source)
+        assert (status, said[-1]["report"]["says"].startswith(says)) == (200, True), said

@@ -267,3 +267,16 @@ def test_the_search_ends_in_time_and_says_so(small):
     assert turned
     label = small.predict_text("Not one dull minute.").label
     assert all(small.predict_text(one.text).label != label for one in turned)
+
+
+def test_what_is_too_long_is_neither_cut_nor_judged(visit):
+    seen = visit().room("sentiment")
+    seen.page.locator("[aria-label=Verdict]:not(.stale) *").first.wait_for(timeout=40_000)
+    text = "a fine film " * 500
+    seen.write("text", text)
+    seen.page.get_by_text("the text has 6,000 characters, at most 4,000 are read").wait_for()
+    assert seen.key("text").input_value() == text
+    assert not seen.page.locator("[aria-label=Verdict]").is_visible()
+    seen.write("text", "a fine film")
+    seen.page.locator("[aria-label=Verdict]:not(.stale)").wait_for()
+    assert not seen.page.get_by_text("at most 4,000").is_visible()

@@ -461,3 +461,31 @@ def test_it_reacts_at_once(visit, play, ids):
         one.value = 0.1 + i / 40; one.dispatchEvent(new Event('input', {bubbles: true})); })"""
     frames = min((seen.frames(moves) for _ in range(3)), key=sum)
     assert sorted(frames)[int(0.95 * len(frames))] < 150
+
+
+def test_faults_of_an_address_are_said_where_they_are(visit):
+    seen = visit().room("token", f"{PLAY}&text=")
+    seen.page.get_by_text("give some text: a word is enough").wait_for()
+    assert not seen.page.get_by_text("Loading the models").is_visible()
+    seen = visit().room("token", f"{PLAY}&edits=9.9.9.9")
+    seen.wait("unfit", "no such layer, head or row: '9.9.9.9'")
+    assert not seen.page.get_by_text("Loading the models").is_visible()
+    assert seen.key("text").get_attribute("aria-invalid") != "true"
+    seen.page.get_by_role("button", name="Leave the masks as they are").click()
+    answered(seen)
+    assert seen.read("unfit") == ""
+    assert "edits" not in seen.state
+
+
+def test_a_model_that_is_not_there_is_said(visit):
+    seen = answered(visit().room("token", "model=zoo:nope"))
+    said = seen.page.get_by_text("no model is called zoo:nope: this is")
+    taken = seen.page.locator("select[data-key=model]").input_value()
+    assert said.inner_text().endswith(f"this is {taken} instead")
+    seen.choose("model", "zoo:play-gpt")
+    said.wait_for(state="detached")
+
+
+def test_what_is_wrong_with_a_text_is_not_said_of_a_prompt(studio):
+    _, said = studio.ask("token/step", model="zoo:play-gpt", text="日")
+    assert said["error"]["message"].startswith("the one token of the text is unknown")

@@ -248,6 +248,11 @@ def test_own_pictures_by_button_drop_and_paste(visit, run, tmp_path):
     seen.page.get_by_role("button", name="your picture 3").wait_for()
     seen.page.get_by_role("button", name="Exchange black and white").click()
     seen.wait("notices", "exchanged by hand")
+    said = seen.read("notices")
+    seen.wait_state("by+hand")
+    seen.page.reload()
+    seen.page.wait_for_selector("main[data-ready=vision]")
+    seen.wait("notices", said)
     seen.page.get_by_role("button", name="Remove").click()
     seen.page.get_by_role("button", name="your picture 3").wait_for(state="detached")
     seen.page.locator("select[data-key=meant]").select_option(label=word)
@@ -346,6 +351,8 @@ def test_any_address_opens(visit, text):
 def test_a_model_that_is_not_there_is_said(visit):
     seen = visit().room("vision", "model=zoo:nonsense")
     seen.page.get_by_text("no model for images is called zoo:nonsense").wait_for()
+    assert not seen.page.get_by_role("button", name="More").is_visible()
+    assert not seen.key("label").is_visible()
     seen.choose("model", "zoo:digits-vit")
     seen.wait("sure", "likely")
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from regard.grade import TASKS, get_task  # which lists the tasks, and asks this file when something is graded
-from regard.grade.judging import failed, judge
+from regard.grade.judging import failed, judge, told
 from regard.grade.report import NamedMistake, Report
 from regard.grade.sandbox import Guest, GuestLost, Sandbox
 from regard.grade.sources import pieces
@@ -89,10 +89,7 @@ def _told(guest: Guest) -> str:
 
 
 def _faults(guest: Guest) -> list[str]:
-    return [
-        f"line {one.get('line')} raises {one.get('kind')}: {str(one.get('text'))[:150]}"
-        for one in guest.faults
-    ]
+    return [told(one) for one in guest.faults]
 
 
 def _finished(report: Report, guest: Guest) -> Report:

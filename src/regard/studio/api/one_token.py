@@ -36,7 +36,7 @@ def read(body: Body) -> tuple[LanguageRun, list[int]]:
     if not text.strip():
         raise FieldError("text", "give some text: a word is enough")
     try:
-        ids = list(run.encoded(text)[0])
+        ids = list(run.encoded(text, "text")[0])
     except ValueError as error:
         raise FieldError("text", str(error)) from error
     limits.tokens("text", ids, min(TOKENS, run.positions or TOKENS))
@@ -63,7 +63,7 @@ def step(body: Body) -> dict[str, object]:
         "model": _facts(gpt, layer),
         "tokens": [label(reader, i) for i in ids],
         "token": token,
-        "notice": run.encoded(body.text("text", limits.TEXT))[1],
+        "notice": run.encoded(body.text("text", limits.TEXT), "text")[1],
         "vectors": _vectors(gpt, seen, layer, token),
         "attention": _attention(seen.mixed[layer], head, gpt.config.heads),
         "maps": _maps(seen, layer),

@@ -98,21 +98,25 @@ class LanguageRun(ReadingRun):
             )
         return Prompt(ids, tokens, notice)
 
-    def encoded(self, text: str) -> tuple[tuple[int, ...], str]:
-        """The token ids of a prompt, which must hold a known one, and a notice where some are unknown."""
+    def encoded(self, text: str, name: str = "prompt") -> tuple[tuple[int, ...], str]:
+        """The token ids of a prompt, which must hold a known one, and a notice where some are unknown.
+
+        What is said calls it by `name`.
+        """
         tokenizer, start = self.reader, self.reader.start
         words = tokenizer.encode(text)
         if not words:
-            raise ValueError(
-                f'the prompt has no tokens; give some text, as in --prompt "ROMEO:", got {text!r}'
-            )
+            raise ValueError(f'the {name} has no tokens; give some text, such as "ROMEO:", got {text!r}')
         unknown = 0 if tokenizer.unk is None else words.count(tokenizer.unk)
         if unknown == len(words):
-            raise ValueError(
-                f"all {unknown} tokens of the prompt are unknown to this model, got {text[:60]!r}"
+            every = (
+                f"the one token of the {name} is"
+                if unknown == 1
+                else f"all {unknown} tokens of the {name} are"
             )
+            raise ValueError(f"{every} unknown to this model, got {text[:60]!r}")
         begin = [start] if self.description.get("cut") == "dialogues" and start is not None else []
-        notice = f"{unknown} of {len(words)} tokens of the prompt are unknown" if unknown else ""
+        notice = f"{unknown} of {len(words)} tokens of the {name} are unknown" if unknown else ""
         if unknown and (strange := tokenizer.strange(text)):
             more = f" and {len(strange) - NAMED} more" if len(strange) > NAMED else ""
             notice += f" ({', '.join(map(repr, strange[:NAMED]))}{more})"

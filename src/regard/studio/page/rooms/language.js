@@ -47,9 +47,8 @@ function mount(at, state, tools) {
 
   /** @param {NonNullable<Awaited<ReturnType<typeof chooser>>>} found */
   function ready(found) {
-    const options = found.writers.map(({ name, layers, heads }) => /** @type {[string, string]} */ ([name, `${name} · ${layers} × ${heads} heads`]));
     const sizes = (/** @type {string} */ key) => () => { const one = found.of(state.values[key]); return /** @type {[number, number]} */ ([one?.layers ?? 0, one?.heads ?? 0]); };
-    const sides = { a: side("a", state, tools, { options, layers: sizes("modela") }), b: side("b", state, tools, { options, layers: sizes("modelb") }) };
+    const sides = { a: side("a", state, tools, { model: found.fields[0], layers: sizes("modela") }), b: side("b", state, tools, { model: found.fields[1], layers: sizes("modelb") }) };
     const prompt = text(state, "prompt", { label: "prompt", lines: 2, most: 4000, hint: "up to 128 tokens" });
     const fields = /** @type {Record<string, import("../parts/fields.js").Field>} */ ({ prompt, patterna: sides.a.pattern, patternb: sides.b.pattern });
     const go = h("button", { type: "button", class: "button main", onclick: () => (working ? stop() : begin()) }, "Write");

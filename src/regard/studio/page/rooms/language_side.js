@@ -1,7 +1,7 @@
 // @ts-check
 /** One model that writes: its text token by token, what else might have come, what each token looked at. */
 import { h, percent, whole } from "../parts/dom.js";
-import { select, text } from "../parts/fields.js";
+import { text } from "../parts/fields.js";
 import { empty, facts } from "../parts/table.js";
 import { digits, share, unpack, visible } from "../parts/tensors.js";
 
@@ -13,10 +13,9 @@ const SHOWN = 8, LOOKED = 8;
 
 /**
  * @param {"a" | "b"} name @param {State} state @param {Tools} tools
- * @param {{options: [string, string][], layers: () => [number, number]}} given `layers`: how many layers and heads its model has
+ * @param {{model: HTMLElement, layers: () => [number, number]}} given `model`: the field that chooses it; `layers`: how many layers and heads its model has
  */
-export function side(name, state, tools, { options, layers }) {
-  const model = select(state, `model${name}`, { label: "model", options });
+export function side(name, state, tools, { model, layers }) {
   const pattern = text(state, `pattern${name}`, { label: "pattern", code: true, most: 1000, hint: "empty: the model's own", placeholder: "strided(7)" });
   const said = h("div", { class: "said", tabindex: 0, role: "group", "aria-label": `What ${name === "a" ? "the model" : "the second model"} writes. Arrow keys go from token to token.`, "data-read": `said-${name}` });
   const status = h("p", { class: "quiet number", "data-read": `status-${name}` }), numbers = h("div", { "data-read": `facts-${name}` });

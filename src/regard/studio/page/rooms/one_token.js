@@ -58,6 +58,7 @@ function mount(at, state, tools) {
   const field = text(state, "text", { label: "text", hint: "up to 48 tokens", most: 4000 });
   const model = h("div", { class: "which" }), chips = h("div", { class: "chips", role: "group", "aria-label": "Tokens: choose the one to follow" });
   const notice = h("p", { class: "quiet", "data-read": "notice" });
+  const unfit = h("div", { class: "unfit", "data-read": "unfit" }); // what is wrong with the edits
   const first = embedding(), board = heads(state), head = attention(state, shade), feed = feedforward(), last = wayOut();
   const card = chancesCard(state, add);
   const flow = h("div", { class: "flow", hidden: true }, h("div", { class: "steps" }, first.element, board.element, ...head.stages, feed.element, last.element), h("aside", {}, card.element));
@@ -85,6 +86,7 @@ function mount(at, state, tools) {
     if (now === asked && reply) { settled(); return; }
     if (asking) return;
     asking = true;
+    start.hidden = false;
     try {
       const said = await tools.ask("step", JSON.parse(now), { at: reply ? flow : start });
       if (said) {
@@ -93,7 +95,7 @@ function mount(at, state, tools) {
         kept.set(now, found);
         asked = now;
         if (question() === now || alike(question(), now)) show(found);
-      } else if (question() === now && !tools.ended.aborted) { asked = ""; notice.textContent = "Cancelled: what is greyed is of another question. Change anything to ask again."; }
+      } else if (question() === now && !tools.ended.aborted) { asked = ""; start.hidden = true; notice.textContent = "Cancelled: what is greyed is of another question. Change anything to ask again."; }
     } catch (error) {
       asked = "";
       if (question() === now) fault(error);
@@ -104,7 +106,11 @@ function mount(at, state, tools) {
   /** @param {unknown} error */
   function fault(error) {
     if (error instanceof AskError && error.field === "token" && state.values.token !== -1) { state.set({ token: -1 }); return; }
-    field.wrong(error instanceof Error ? error.message : String(error));
+    const says = error instanceof Error ? error.message : String(error), ofEdits = error instanceof AskError && error.field === "edits";
+    field.wrong(ofEdits ? null : says);
+    const drop = h("button", { type: "button", class: "button", onclick: () => { state.set({ edits: [] }); state.commit(); } }, "Leave the masks as they are");
+    unfit.replaceChildren(...(ofEdits ? [h("span", { role: "alert" }, `The masks cannot be edited like this: ${says}.`), drop] : []));
+    if (!reply) start.hidden = true;
   }
 
   const settled = () => { flow.classList.remove("waits"); card.busy(false); };
@@ -114,6 +120,7 @@ function mount(at, state, tools) {
     if (!reply) { start.remove(); flow.hidden = false; }
     reply = found;
     field.wrong(null);
+    unfit.replaceChildren();
     notice.textContent = found.notice;
     const { tokens, token } = found;
     if (chips.children.length !== tokens.length) chips.replaceChildren(...tokens.map((_, i) => h("button", { type: "button", class: "chip mono", onpointerenter: () => head.point(i, -1), onpointerleave: () => head.point(-1, -1), onclick: () => { state.set({ token: i }); state.commit(); } })));
@@ -156,7 +163,7 @@ function mount(at, state, tools) {
   chooser(state, tools, { room: "token", keys: [["model", "model"]], at: start }).then((found) => {
     if (!found) return;
     model.append(...found.fields);
-    start.before(h("div", { class: "card controls" }, h("div", { class: "bar" }, model, h("div", { class: "grow" }, field)), h("div", { class: "label" }, h("b", {}, "tokens"), h("span", { class: "quiet" }, "click one to follow it; the stronger its colour, the more it is looked at")), chips, notice));
+    start.before(h("div", { class: "card controls" }, h("div", { class: "bar" }, model, h("div", { class: "grow" }, field)), h("div", { class: "label" }, h("b", {}, "tokens"), h("span", { class: "quiet" }, "click one to follow it; the stronger its colour, the more it is looked at")), chips, notice, unfit));
     start.after(flow);
     let typed = state.values.text;
     state.watch((values, changed) => {

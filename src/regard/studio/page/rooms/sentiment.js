@@ -10,7 +10,7 @@ import { coloured, edited, leftOut, shares, signed, told, verdictBox, wordsOf, w
 /** @typedef {import("../parts/state.js").Values} Values */
 
 const PAUSE = 250; // milliseconds without typing until the model is asked
-const LISTED = 12;
+const LISTED = 12, MOST = 4000, HELD = 100_000; // edits shown; characters that are read, and that the address holds
 const EXAMPLES = [
   ["Against expectation", "I expected little, and got a wonderful film."], ["A turn at the end", "It starts well, but the ending is awful."], ["Plain praise", "A warm, funny film, and the best thing I saw all year."],
   ["Litotes", "The film is not without charm."], ["Negation", "There is not one dull minute in it."], ["A comparison", "The remake puts the original to shame."], ["Guarded", "I suppose it has flaws; I did not notice them."],
@@ -18,7 +18,7 @@ const EXAMPLES = [
 const defaults = { model: "", text: EXAMPLES[0][1], by: "without", flip: 0 };
 
 /** @param {Values} values */
-const clean = (values) => ({ ...values, text: values.text.slice(0, 4000), by: ["without", "attention", "gradient"].includes(values.by) ? values.by : "without", flip: Math.trunc(values.flip) || 0 });
+const clean = (values) => ({ ...values, text: values.text.slice(0, HELD), by: ["without", "attention", "gradient"].includes(values.by) ? values.by : "without", flip: Math.trunc(values.flip) || 0 });
 
 /** A number for a text, by which the address says that its edits were searched. @param {string} text */
 function hashed(text) {
@@ -49,12 +49,12 @@ function filled(body, state, tools, names) {
   const infos = new Map();
   /** @type {Map<string, {said: any, left: any[], count: number, none: string, slope: any}>} */
   const known = new Map(); // by model and text
-  let current = "", timer = 0, searched = 0, pointed = -1;
+  let current = "", refused = "", timer = 0, searched = 0, pointed = -1;
   /** @type {import("./sentiment_views.js").Word[]} */
   let words = [];
 
   const model = select(state, "model", { label: "model", options: names.map((one) => [one, one]) }), record = h("p", { class: "quiet record", "data-read": "record" });
-  const field = textField(state, "text", { label: "text", lines: 3, most: 4000 }), count = h("p", { class: "quiet note", "data-read": "count" });
+  const field = textField(state, "text", { label: "text", lines: 3, most: HELD }), count = h("p", { class: "quiet note", "data-read": "count" });
   const chips = h("div", { class: "chips", role: "group", "aria-label": "Examples" }, ...EXAMPLES.map(([name, one]) => h("button", { type: "button", class: "button", "data-example": one, onclick: () => { state.set({ text: one }); state.commit(); } }, name)));
   const verdict = h("section", { class: "card verdict stack", "aria-label": "Verdict" });
   const text = coloured((i) => point(i)), readout = h("p", { class: "readout", "aria-live": "polite" }), legend = h("div", { class: "legend" }), quiet = h("p", { class: "quiet note" });
@@ -81,13 +81,15 @@ function filled(body, state, tools, names) {
     clearTimeout(timer);
     const wanted = name(values), blank = !values.text.trim(), there = names.includes(now());
     model.wrong(there ? null : `no model for sentiment is called ${now().slice(0, 60)}`);
-    nothing.hidden = there && !blank;
+    const length = [...values.text].length, long = length > MOST;
+    if (long || blank || !there) refused = "";
+    nothing.hidden = there && !blank && !long && !refused;
     results.hidden = !nothing.hidden;
-    if (!nothing.hidden) {
-      nothing.replaceChildren(there ? empty("Nothing to judge yet", "Type a sentence about a film, or take an example above.") : empty("No such model", "Choose another one above."));
+    if (!there || blank || long) {
+      nothing.replaceChildren(there && long ? empty("Too long to judge", "Shorten the text: nothing of it was cut.") : there ? empty("Nothing to judge yet", "Type a sentence about a film, or take an example above.") : empty("No such model", "Choose another one above."));
       current = "";
       count.textContent = "";
-      field.wrong(null);
+      field.wrong(there && long ? `the text has ${length < HELD ? whole(length) : `${whole(HELD)} or more`} characters, at most ${whole(MOST)} are read` : null);
       for (const one of ["verdict", "gradient", "without", "flip"]) tools.cancel(one);
       return;
     }
@@ -120,6 +122,9 @@ function filled(body, state, tools, names) {
       if (current !== wanted) return;
       field.wrong(error instanceof Error ? error.message : String(error));
       count.textContent = "";
+      refused = wanted;
+      nothing.replaceChildren(empty("Not judged", "What is wrong stands under the text."));
+      [nothing.hidden, results.hidden] = [false, true];
     }
   }
 
@@ -156,6 +161,8 @@ function filled(body, state, tools, names) {
   function draw() {
     const got = /** @type {any} */ (known.get(current)), values = state.values, info = infos.get(now());
     if (!got || !info) return;
+    refused = "";
+    [nothing.hidden, results.hidden] = [true, false];
     const { said } = got, label = info.classes.indexOf(said.label), right = info.accuracy.test ?? info.accuracy.validation, strange = said.pieces.filter((/** @type {any} */ one) => one.unknown).length;
     record.textContent = `${info.architecture}, ${whole(info.parameters)} parameters, trained on ${info.data}${right === null ? "" : `; ${percent(Number(right.toPrecision(3)))} right in ${info.accuracy.test === null ? "validation" : "test"}`}.`;
     count.textContent = `${whole(said.tokens)} tokens${strange ? `; ${strange === 1 ? "one word is" : `${strange} words are`} unknown to the model${2 * strange > said.pieces.length ? ": its answer says little" : ""}` : ""}`;

@@ -16,7 +16,7 @@ import { bars, checkCurves, chosen, exact, headGrid, hidingCurves, legend, mappe
 const PAUSE = 250; // milliseconds of rest until all pictures are looked at together
 const defaults = {
   model: "", from: "test", label: -1, page: 0, pick: 0, draw: /** @type {string[]} */ ([]), tool: "pen", wide: 2, ink: 0, fit: true,
-  own: /** @type {string[]} */ ([]), at: 0, meant: -1, view: "attention", layer: 0, head: 0, query: -1, target: -1, hide: false, by: "attention", over: "picture",
+  own: /** @type {string[]} */ ([]), done: /** @type {string[]} */ ([]), at: 0, meant: -1, view: "attention", layer: 0, head: 0, query: -1, target: -1, hide: false, by: "attention", over: "picture",
 };
 
 /** @param {Values} values */
@@ -25,7 +25,7 @@ function clean(values) {
   const among = (/** @type {string} */ key, /** @type {string[]} */ words) => (words.includes(values[key]) ? values[key] : words[0]);
   const own = values.own.slice(0, OWN);
   return {
-    ...values, own, draw: values.draw.slice(0, 60), at: Math.min(Math.max(0, own.length - 1), within("at", 0, OWN)),
+    ...values, own, done: own.map((/** @type {string} */ _, /** @type {number} */ i) => (values.done[i] ?? "").slice(0, 300)), draw: values.draw.slice(0, 60), at: Math.min(Math.max(0, own.length - 1), within("at", 0, OWN)),
     from: among("from", ["test", "draw", "own"]), tool: among("tool", ["pen", "shape", "eraser"]), view: among("view", ["attention", "rollout", "gradient", "plain"]),
     by: among("by", ["attention", "rollout", "gradient"]), over: among("over", ["picture", "set"]), wide: within("wide", 1, 3), ink: within("ink", 0, 7),
     label: within("label", -1, 9999), page: within("page", 0, 99_999), pick: within("pick", 0, 11), meant: within("meant", -1, 9999), layer: within("layer", 0, 999), head: within("head", 0, 999),
@@ -113,9 +113,13 @@ function filled(body, state, tools, names) {
     owned.element.hidden = values.from !== "own";
     if (!names.includes(name)) {
       model.wrong(`no model for images is called ${name.slice(0, 60)}`);
-      result.hidden = hiding.hidden = all.hidden = nothing.hidden = true;
+      source.hidden = result.hidden = hiding.hidden = all.hidden = true;
+      nothing.hidden = false;
+      nothing.replaceChildren(empty("No such model", "Choose another one above."));
+      record.textContent = "";
       return;
     }
+    source.hidden = false;
     model.wrong(null);
     try {
       if (!infos.has(name)) {

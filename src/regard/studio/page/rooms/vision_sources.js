@@ -80,22 +80,20 @@ export function ownSource(state, tools, room, model) {
   const choose = h("button", { type: "button", class: "button main", onclick: () => input.click() }, "Choose pictures");
   const drop = h("div", { class: "drop" }, h("p", {}, choose, input), h("p", { class: "quiet" }, "or drop them here, or paste one. PNG, JPEG or WebP, up to 8 MB each; they stay on this machine."));
   const invert = h("button", { type: "button", class: "button", onclick: () => change((one) => ({ ...one, data: one.data.map((value) => 255 - value) })) }, "Exchange black and white");
-  const remove = h("button", { type: "button", class: "button", onclick: () => { const { own, at } = state.values; state.set({ own: own.filter((/** @type {string} */ _, /** @type {number} */ i) => i !== at), at: Math.max(0, at - 1) }); state.commit(); } }, "Remove");
+  const remove = h("button", { type: "button", class: "button", onclick: () => { const { own, done, at } = state.values, others = (/** @type {string} */ _, /** @type {number} */ i) => i !== at; state.set({ own: own.filter(others), done: done.filter(others), at: Math.max(0, at - 1) }); state.commit(); } }, "Remove");
   const shows = h("div", { class: "field" }, h("div", { class: "label" }, h("b", {}, "they show")), meant);
   const element = h("div", { class: "stack tight own" }, drop, fault, strip, h("div", { class: "bar tools" }, invert, remove), shows, words);
-  /** @type {Map<string, string>} */
-  const notices = new Map();
   /** @type {Map<string, Pixels>} */
   const large = new Map(); // too long for an address
   let count = 0;
 
   /** @param {(picture: Pixels) => Pixels} how */
   function change(how) {
-    const { own, at } = state.values, picture = of(own[at]);
+    const { own, done, at } = state.values, picture = of(own[at]);
     if (!picture) return;
     const text = kept(how(picture));
-    notices.set(text, [notices.get(own[at]), "black and white exchanged by hand"].filter(Boolean).join("; "));
-    state.set({ own: own.map((/** @type {string} */ one, /** @type {number} */ i) => (i === at ? text : one)) });
+    const note = [done[at], "black and white exchanged by hand"].filter(Boolean).join("; "), put = (/** @type {string} */ now) => (/** @type {string} */ one, /** @type {number} */ i) => (i === at ? now : one);
+    state.set({ own: own.map(put(text)), done: done.map(put(note)) });
     state.commit();
   }
   /** @param {Pixels} picture */
@@ -121,8 +119,7 @@ export function ownSource(state, tools, room, model) {
         const said = await tools.ask("read", { model: model(), name: file.name.slice(-200), file: data }, { at: /** @type {HTMLElement} */ (element.parentElement), key: `read ${file.name}` });
         if (!said) continue;
         const text = kept({ shape: said.shape, data: bytes(said.pixels) });
-        notices.set(text, [file.name, ...said.notices].join("; "));
-        state.set({ own: [...state.values.own, text], at: state.values.own.length });
+        state.set({ own: [...state.values.own, text], done: [...state.values.done, [file.name, ...said.notices].join("; ")], at: state.values.own.length });
       } catch (error) { say(error instanceof Error ? error.message : String(error)); }
     }
     state.commit();
@@ -157,7 +154,7 @@ export function ownSource(state, tools, room, model) {
       meant.replaceChildren(h("option", { value: -1 }, "not said"), ...info.classes.map((/** @type {string} */ name, /** @type {number} */ i) => h("option", { value: i }, name)));
       meant.value = String(values.meant < info.classes.length ? values.meant : -1);
       const other = picture && picture.shape.join() !== info.image.join();
-      words.textContent = [one && notices.get(one), other ? `read at ${picture.shape[2]}×${picture.shape[1]} for another model, and resized to ${cols}×${rows}${channels < picture.shape[0] ? " in grey" : ""}: add it again for its full detail` : ""].filter(Boolean).join("; ");
+      words.textContent = [one && values.done[values.at], other ? `read at ${picture.shape[2]}×${picture.shape[1]} for another model, and resized to ${cols}×${rows}${channels < picture.shape[0] ? " in grey" : ""}: add it again for its full detail` : ""].filter(Boolean).join("; ");
     },
   };
 }
