@@ -16,6 +16,7 @@ from pathlib import Path
 import torch
 
 from regard import __version__, files
+from regard.data.own.problems import visible
 from regard.grade.grading import grade_all
 from regard.grade.sandbox import Limits, NoIsolation, Sandbox
 from regard.grade.sources import LARGEST, SUFFIXES
@@ -152,8 +153,10 @@ def as_csv(rows: Sequence[Row]) -> str:
 
 
 def _safe(cell: object) -> object:
-    """A cell that no spreadsheet takes for a formula."""
-    return f"'{cell}" if isinstance(cell, str) and cell[:1] in "=+-@\t\r" and cell else cell
+    """A cell that no spreadsheet takes for a formula, and no terminal for a command."""
+    if not isinstance(cell, str):
+        return cell
+    return f"'{visible(cell)}" if cell and cell[0] in "=+-@\t\r" else visible(cell)
 
 
 def reports_of(row: Row) -> Iterator[dict[str, object]]:

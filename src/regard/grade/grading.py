@@ -7,6 +7,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
+from regard.data.own.problems import visible
 from regard.grade import TASKS, get_task  # which lists the tasks, and asks this file when something is graded
 from regard.grade.judging import failed, judge
 from regard.grade.report import NamedMistake, Report
@@ -90,7 +91,7 @@ def _told(guest: Guest) -> str:
 
 def _faults(guest: Guest) -> list[str]:
     return [
-        f"line {one.get('line')} raises {one.get('kind')}: {str(one.get('text'))[:150]}"
+        visible(f"line {one.get('line')} raises {one.get('kind')}: {str(one.get('text'))[:150]}")
         for one in guest.faults
     ]
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
+from regard.data.own.problems import visible
 from regard.files import remove
 from regard.grade.wire import BadMessage, Channel, Foreign, Handle, Silence
 
@@ -217,7 +218,8 @@ class Guest:
         if isinstance(error, dict):
             line = error.get("line")
             known = line if isinstance(line, int) else 0
-            raise StudentError(str(error.get("kind")), str(error.get("text")), known)
+            kind, text = visible(str(error.get("kind"))), str(error.get("text"))
+            raise StudentError(kind, "\n".join(map(visible, text.splitlines())), known)
         return answer.get("value")
 
     def call(self, target: str | Handle | Foreign, *args: object, method: str = "", seed: int = 0,
