@@ -28,11 +28,15 @@ def handed_in(tmp_path, sandbox):
     (folder / "dan").mkdir()
     (folder / "eve.py").write_bytes(b"\xff\xfe")
     (folder / "link.py").symlink_to(folder / "ada.py")
+    (folder / "cy" / "away.py").symlink_to("/etc/passwd")
+    (folder / "nowhere.py").symlink_to("not there")
+    (folder / "outside").symlink_to(tmp_path)
     return folder
 
 
 def test_who_handed_in_what(handed_in):
-    assert [one.student for one in submissions(handed_in)] == ["=bob", "ada", "cy", "dan", "eve"]
+    assert [one.student for one in submissions(handed_in)] == ["=bob", "ada", "cy", "dan", "eve",
+                                                                    "link", "nowhere", "outside"]  # fmt: skip
 
 
 def test_a_row_a_student_whatever_the_workers(handed_in, tmp_path):
@@ -44,9 +48,15 @@ def test_a_row_a_student_whatever_the_workers(handed_in, tmp_path):
         "cy": 3,
         "dan": 0,
         "eve": 0,
+        "link": 0,
+        "nowhere": 0,
+        "outside": 0,
     }
     assert all(row["most"] == 3 for row in rows)
-    assert "UTF-8" in str(rows[-1]["fault"])
+    faults = {str(row["student"]): str(row["fault"]) for row in rows}
+    assert "UTF-8" in faults["eve"]
+    assert faults["cy"].startswith("away.py is a link, which is not followed")  # and her notebook counts
+    assert all("not followed" in faults[name] for name in ("link", "nowhere", "outside"))
     assert grade_class(handed_in, tmp_path / "two", tasks, workers=2) == rows
     assert grade_class(handed_in, tmp_path / "three", None, workers=2)[1]["points"] == 3
 
@@ -55,13 +65,13 @@ def test_it_goes_on_where_it_was_left(handed_in, tmp_path):
     told: list[object] = []
     tasks = [get_task("scalar-rnn")]
     first = grade_class(handed_in, tmp_path / "out", tasks, tell=lambda row: told.append(row["student"]))
-    assert len(told) == 5
+    assert len(told) == 8
     (handed_in / "ada.py").write_text(TURNED)
     (tmp_path / "out" / "cy.json").write_text("{half a file")
     again = grade_class(handed_in, tmp_path / "out", tasks, tell=lambda row: told.append(row["student"]))
-    assert sorted(map(str, told[5:])) == ["ada", "cy"]
-    assert [row["points"] for row in again] == [0, 0, 3, 0, 0]
-    assert [row["points"] for row in first] == [0, 3, 3, 0, 0]
+    assert sorted(map(str, told[8:])) == ["ada", "cy"]
+    assert [row["points"] for row in again] == [0, 0, 3, 0, 0, 0, 0, 0]
+    assert [row["points"] for row in first] == [0, 3, 3, 0, 0, 0, 0, 0]
 
 
 def test_a_task_of_one_s_own_that_has_changed_is_graded_anew(tmp_path, monkeypatch):
@@ -104,8 +114,8 @@ def test_from_the_command_line(handed_in, tmp_path, capsys, monkeypatch):
     given = ["grade", "scalar-rnn", str(handed_in), "--csv", "grades.csv", "--html", "--out", "out"]
     assert main(given) == 0
     assert "ada" in capsys.readouterr().out
-    assert (tmp_path / "grades.csv").read_text().count("\n") == 6
+    assert (tmp_path / "grades.csv").read_text().count("\n") == 9
     assert (tmp_path / "out" / "index.html").exists()
     assert (tmp_path / "out" / "ada.html").exists()
     assert main([*given, "--json"]) == 0
-    assert len(json.loads(capsys.readouterr().out)["students"]) == 5
+    assert len(json.loads(capsys.readouterr().out)["students"]) == 8

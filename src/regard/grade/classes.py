@@ -27,14 +27,15 @@ MOST_FILES = 20  # of one student
 
 @dataclass(frozen=True)
 class Submission:
-    """What one student handed in: a file, or the files of a folder."""
+    """What one student handed in: a file, or the files of a folder; links are named, and never followed."""
 
     student: str
     paths: tuple[Path, ...]
+    links: tuple[str, ...] = ()
 
     def key(self, tasks: Sequence[str], seed: int) -> str:
         """Another for other files, tasks, seeds and versions: what it belongs to need not be graded again."""
-        words = [__version__, str(seed), *tasks]
+        words = [__version__, str(seed), *tasks, *self.links]
         for path in self.paths:
             small = path.stat().st_size <= LARGEST
             words.append(hashlib.sha256(path.read_bytes()).hexdigest() if small else f"{path.stat().st_size}")
@@ -42,17 +43,19 @@ class Submission:
 
 
 def submissions(folder: Path) -> list[Submission]:
-    """One for each file and each folder in a folder, by name; links are not followed."""
+    """One for each file, folder and link in a folder, by name."""
     found = []
     for path in sorted(folder.iterdir()):
-        if path.name.startswith(".") or path.is_symlink():
+        if path.name.startswith("."):
             continue
-        if path.is_dir():
-            inner = [
-                one for one in sorted(path.rglob("*")) if one.suffix in SUFFIXES and not one.is_symlink()
-            ]
-            inner = [one for one in inner if one.is_file() and ".ipynb_checkpoints" not in one.parts]
-            found.append(Submission(path.name, tuple(inner[:MOST_FILES])))
+        if path.is_symlink():
+            if path.suffix in SUFFIXES or path.is_dir() or not path.suffix:
+                found.append(Submission(path.stem, (), (path.name,)))
+        elif path.is_dir():
+            inner = [one for one in sorted(path.rglob("*")) if ".ipynb_checkpoints" not in one.parts]
+            own = [one for one in inner if one.suffix in SUFFIXES and one.is_file() and not one.is_symlink()]
+            links = [str(one.relative_to(path)) for one in inner if one.is_symlink()]
+            found.append(Submission(path.name, tuple(own[:MOST_FILES]), tuple(links[:MOST_FILES])))
         elif path.suffix in SUFFIXES:
             found.append(Submission(path.stem, (path,)))
     if not found:
@@ -117,7 +120,9 @@ def _done(place: Path, key: str) -> Row | None:
 def _graded(submission: Submission, tasks: Sequence[Assignment] | None, sandbox: Sandbox, seed: int) -> Row:
     """One student's row; whatever the files do, there is one."""
     best: dict[str, dict[str, object]] = {}
-    faults = [] if submission.paths else ["no .py or .ipynb file was handed in"]
+    faults = [f"{name} is a link, which is not followed: hand in the file itself" for name in submission.links]
+    if not submission.paths and not faults:
+        faults.append("no .py or .ipynb file was handed in")
     for path in submission.paths:
         try:
             reports = grade_all(path, tasks, sandbox=sandbox, seed=seed)

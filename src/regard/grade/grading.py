@@ -13,7 +13,7 @@ from regard.grade.judging import failed, judge
 from regard.grade.report import NamedMistake, Report
 from regard.grade.sandbox import Guest, GuestLost, Sandbox
 from regard.grade.sources import pieces
-from regard.grade.student import Student
+from regard.grade.student import NOTHING, Student
 from regard.grade.task import Assignment
 
 MUCH = 1_000_000  # printed characters worth a word
@@ -96,9 +96,18 @@ def _faults(guest: Guest) -> list[str]:
     ]
 
 
+def _worst(guest: Guest) -> int:
+    """Which fault cost most: a file or cell that is no Python loses all its definitions."""
+    kinds = [one.get("kind") for one in guest.faults]
+    return next((i for i, kind in enumerate(kinds) if kind in ("SyntaxError", "IndentationError", "TabError")), 0)
+
+
 def _finished(report: Report, guest: Guest) -> Report:
     """A report with what else happened while the file ran."""
-    notes = [*report.notes, *_faults(guest)[:3]]
+    faults = _faults(guest)
+    if report.says.startswith(NOTHING) and faults:  # the likely cause comes first
+        report = replace(report, says=f"{faults.pop(_worst(guest))}; and {report.says}")
+    notes = [*report.notes, *faults[:3]]
     if guest.printed > MUCH:
         notes.append(f"it printed {guest.printed:,} characters, which nobody read")
     if guest.answers:
