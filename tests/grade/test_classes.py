@@ -1,6 +1,7 @@
 """A class: a row a student, in parallel or not, resumed, and the same for the same seed."""
 
 import csv
+import html
 import io
 import json
 
@@ -9,7 +10,9 @@ import pytest
 from regard.cli.main import main
 from regard.grade import get_task
 from regard.grade.classes import as_csv, grade_class, reports_of, submissions
+from regard.grade.grading import grade_all
 from regard.grade.pages import class_page, student_page
+from regard.grade.sources import pieces
 
 RIGHT = "def scalar_rnn(x, w_x, w_h):\n    h, out = 0, []\n    for v in x:\n        h = w_x * v + w_h * h\n        out.append(h)\n    return out\n"
 TURNED = RIGHT.replace("return out", "return out[::-1]")
@@ -107,6 +110,45 @@ def test_tables_and_pages(handed_in, tmp_path):
     assert "from the last to the first" in page
     assert "=bob" in class_page(rows)
     assert next(reports_of(rows[0]))["file"] == "=bob.py"
+
+
+def test_whoever_has_no_points_is_told_why(tmp_path, sandbox):
+    """In the table and on the page of the class, too."""
+    folder = tmp_path / "handed in"
+    folder.mkdir()
+    for name, source in {"empty": "", "left": "import os\nos._exit(3)", "torn": "def scalar_rnn(x:"}.items():
+        (folder / f"{name}.py").write_text(source)
+    rows = grade_class(folder, tmp_path / "out", [get_task("scalar-rnn")])
+    whys = {line["student"]: line["why"] for line in csv.DictReader(io.StringIO(as_csv(rows)))}
+    assert whys["empty"] == "scalar-rnn: nothing in the file is called scalar_rnn"
+    assert "exit code 3" in whys["left"]
+    assert "SyntaxError" in whys["torn"]
+    assert all(html.escape(why) in class_page(rows) for why in whys.values())
+
+
+def test_a_notebook_keeps_its_cells_and_their_numbers(tmp_path, sandbox):
+    codes = ["import math\nfiles = !ls\nw = %time 1 + 1\nq = %sql select", RIGHT + "files == [] and q", "y = (", "\nfiles[7]",
+             "def f():\n    return 1\nbreak"]  # fmt: skip
+    path = tmp_path / "sheet.ipynb"
+    path.write_text(json.dumps({"cells": [{"cell_type": "code", "source": code} for code in codes]}))
+    assert pieces(path)[0].split("\n")[1:] == ["files = []", "w = 1 + 1", "q = None"]
+    (report,) = grade_all(path, [get_task("scalar-rnn")], sandbox=sandbox)
+    assert report.right
+    assert report.notes == (
+        "line 1 of code cell 3 raises SyntaxError: '(' was never closed",
+        "line 2 of code cell 4 raises IndexError: list index out of range",
+        "line 3 of code cell 5 raises SyntaxError: 'break' outside loop",
+    )
+    path.write_text(json.dumps({"cells": [{"cell_type": "code", "source": code} for code in ("", "def scalar_rnn(*a):\n    1/0")]}))
+    (report,) = grade_all(path, [get_task("scalar-rnn")], sandbox=sandbox)
+    assert report.says == "it raises ZeroDivisionError: division by zero (line 2 of code cell 2)"
+
+
+def test_a_file_in_another_encoding_is_told_how_to_be_saved(tmp_path):
+    path = tmp_path / "old.py"
+    path.write_bytes("x = 1\n# für".encode("latin-1"))
+    with pytest.raises(ValueError, match="line 2: no UTF-8 text; save it once more with the encoding UTF-8"):
+        pieces(path)
 
 
 def test_from_the_command_line(handed_in, tmp_path, capsys, monkeypatch):

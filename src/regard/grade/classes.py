@@ -144,16 +144,16 @@ def _graded(submission: Submission, tasks: Sequence[Assignment] | None, sandbox:
 
 
 def as_csv(rows: Sequence[Row]) -> str:
-    """One line a student: points in all and of each task, and the mistakes by name."""
+    """One line a student: points in all and of each task, the mistakes by name, and why where none is named."""
     tasks = list(dict.fromkeys(str(report["task"]) for row in rows for report in reports_of(row)))
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["student", "points", "most", *tasks, "mistakes", "fault"])
+    writer.writerow(["student", "points", "most", *tasks, "mistakes", "fault", "why"])
     for row in rows:
         points = {str(report["task"]): report["points"] for report in reports_of(row)}
         named = [f"{report['task']}: {name}" for report in reports_of(row) for name in mistakes_of(report)]
         cells = [row["student"], row["points"], row["most"], *(points.get(task, "") for task in tasks)]
-        writer.writerow([_safe(cell) for cell in [*cells, "; ".join(named), row["fault"]]])
+        writer.writerow([_safe(cell) for cell in [*cells, "; ".join(named), row["fault"], "; ".join(unnamed(row))]])
     return text.getvalue()
 
 
@@ -178,3 +178,9 @@ def mistakes_of(report: dict[str, object]) -> Iterator[str]:
     for one in found if isinstance(found, list) else []:
         if isinstance(one, dict):
             yield str(one.get("name"))
+
+
+def unnamed(row: Row) -> list[str]:
+    """What is said about each task that is wrong without a mistake that has a name."""
+    wrong = [report for report in reports_of(row) if not report.get("right")]
+    return [f"{one['task']}: {one['says']}" for one in wrong if not any(mistakes_of(one))]

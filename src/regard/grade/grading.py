@@ -11,7 +11,7 @@ from regard.data.own.problems import visible
 from regard.grade import TASKS, get_task  # which lists the tasks, and asks this file when something is graded
 from regard.grade.judging import failed, judge
 from regard.grade.report import NamedMistake, Report
-from regard.grade.sandbox import Guest, GuestLost, Sandbox
+from regard.grade.sandbox import Guest, GuestLost, Line, Sandbox
 from regard.grade.sources import pieces
 from regard.grade.student import NOTHING, Student
 from regard.grade.task import Assignment
@@ -91,7 +91,7 @@ def _told(guest: Guest) -> str:
 
 def _faults(guest: Guest) -> list[str]:
     return [
-        visible(f"line {one.get('line')} raises {one.get('kind')}: {str(one.get('text'))[:150]}")
+        visible(f"line {Line.of(guest.pieces, one.get('line'))} raises {one.get('kind')}: {str(one.get('text'))[:150]}")
         for one in guest.faults
     ]
 

@@ -48,6 +48,31 @@ class StudentError(Exception):
         self.kind, self.text, self.line = kind, text, line
 
 
+class Line(int):
+    """A line of a solution, which reads as the line of its code cell where the solution is a notebook.
+
+    >>> f"line {Line.of(['x = 1', 'y = 2\\nz'], 3)}", f"line {Line.of(['x = 1'], 1)}"
+    ('line 2 of code cell 2', 'line 1')
+    """
+
+    text = ""
+
+    def __str__(self) -> str:
+        return self.text or int.__repr__(self)
+
+    @classmethod
+    def of(cls, pieces: Sequence[str], number: object) -> Line:
+        """The line with this number of the pieces below each other; 0 is none."""
+        line = cls(number if isinstance(number, int) else 0)
+        left = int(line)
+        for cell, piece in enumerate(pieces if len(pieces) > 1 else (), 1):
+            if 0 < left <= (size := piece.count("\n") + 1):
+                line.text = f"{left} of code cell {cell}"
+                break
+            left -= size
+        return line
+
+
 class GuestLost(Exception):  # noqa: N818 - it says what happened
     """The student's process ended, hung or spoke nonsense; the text says which."""
 
@@ -154,7 +179,7 @@ class Guest:
 
     def __init__(self, sandbox: Sandbox, channel: Channel, keeper: int, pieces: Sequence[str]) -> None:
         self.sandbox, self.channel, self.keeper = sandbox, channel, keeper
-        self.limits = sandbox.limits
+        self.limits, self.pieces = sandbox.limits, pieces
         self.left = self.limits.whole
         self.answers, self.printed, self.ended = False, 0, False
         first = self._receive(20.0)
@@ -216,8 +241,7 @@ class Guest:
         answer = self._receive(seconds + 1.5)
         error = answer.get("error")
         if isinstance(error, dict):
-            line = error.get("line")
-            known = line if isinstance(line, int) else 0
+            known = Line.of(self.pieces, error.get("line"))
             kind, text = visible(str(error.get("kind"))), str(error.get("text"))
             raise StudentError(kind, "\n".join(map(visible, text.splitlines())), known)
         return answer.get("value")
