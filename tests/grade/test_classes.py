@@ -4,6 +4,10 @@ import csv
 import html
 import io
 import json
+import os
+import signal
+import subprocess
+import sys
 
 import pytest
 
@@ -142,6 +146,25 @@ def test_a_notebook_keeps_its_cells_and_their_numbers(tmp_path, sandbox):
     path.write_text(json.dumps({"cells": [{"cell_type": "code", "source": code} for code in ("", "def scalar_rnn(*a):\n    1/0")]}))
     (report,) = grade_all(path, [get_task("scalar-rnn")], sandbox=sandbox)
     assert report.says == "it raises ZeroDivisionError: division by zero (line 2 of code cell 2)"
+
+
+def test_a_stop_says_how_far_it_came(tmp_path, sandbox):
+    """Ctrl-C in a terminal reaches all processes of the command; no kept row may suffer from it."""
+    folder = tmp_path / "handed in"
+    folder.mkdir()
+    for name in ("ada", "bob", "cy", "dan"):
+        (folder / f"{name}.py").write_text("import time\ntime.sleep(1.5)\n" + RIGHT)
+    call = [sys.executable, "-m", "regard", "grade", "scalar-rnn", str(folder), "--out", str(tmp_path / "out"), "--workers", "1"]
+    with subprocess.Popen(call, stderr=subprocess.PIPE, text=True, start_new_session=True) as running:
+        assert running.stderr is not None
+        assert running.stderr.readline() == "ada: 3 of 3\n"
+        os.killpg(running.pid, signal.SIGINT)
+        said = running.stderr.read()
+    assert running.returncode == 130
+    kept = sorted(json.loads(path.read_text())["points"] for path in (tmp_path / "out").glob("*.json"))
+    assert set(kept) == {3}
+    assert 1 <= len(kept) < 4
+    assert said.endswith(f"stopped: {len(kept)} of 4 are done and kept in {tmp_path / 'out'}; the same call goes on from there\n")
 
 
 def test_a_file_in_another_encoding_is_told_how_to_be_saved(tmp_path):

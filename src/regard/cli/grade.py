@@ -111,7 +111,11 @@ def _class(
         typer.echo(f"{visible(str(row['student']))}: {row['points']} of {row['most']}", err=True)
 
     tasks = None if task is None else [get_task(task)]
-    rows = grade_class(folder, outcome.out, tasks, seed=seed, workers=workers, unsafe=unsafe, tell=tell)
+    try:
+        rows = grade_class(folder, outcome.out, tasks, seed=seed, workers=workers, unsafe=unsafe, tell=tell)
+    except KeyboardInterrupt as stop:
+        typer.echo(str(stop), err=True)
+        raise
     outcome.write(rows)
     if as_json:
         print_json({"folder": str(folder), "students": rows})

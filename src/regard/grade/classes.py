@@ -80,23 +80,27 @@ def grade_class(
     """A row for each student, by name; each is also `out/STUDENT.json`, from which a later call goes on.
 
     A student's row has `student`, `points`, `most`, `reports` (as `Report.as_dict` gives them) and `fault`.
+    Whoever stops it (KeyboardInterrupt) is told how many are done.
     """
     each = submissions(folder)
     out.mkdir(parents=True, exist_ok=True)
     names = [f"{task.name} {task.digest}".strip() for task in tasks] if tasks is not None else ["*"]
     here = threading.local()
     sandboxes: list[Sandbox] = []
+    finished: list[str] = []
     torch.set_num_threads(1)
 
     def one(submission: Submission) -> Row:
         place, key = out / f"{submission.student}.json", submission.key(names, seed)
         if (done := _done(place, key)) is not None:
+            finished.append(submission.student)
             return done
         if not hasattr(here, "sandbox"):
             here.sandbox = Sandbox(limits, unsafe)
             sandboxes.append(here.sandbox)
         row = _graded(submission, tasks, here.sandbox, seed) | {"key": key}
         files.write(place, (json.dumps(row, ensure_ascii=False, indent=1) + "\n").encode())
+        finished.append(submission.student)
         if tell is not None:
             tell(row)
         return row
@@ -104,6 +108,10 @@ def grade_class(
     try:
         with ThreadPoolExecutor(workers or os.cpu_count() or 1) as pool:
             return list(pool.map(one, each))
+    except KeyboardInterrupt as stop:
+        raise KeyboardInterrupt(
+            f"stopped: {len(finished)} of {len(each)} are done and kept in {out}; the same call goes on from there"
+        ) from stop
     finally:
         for sandbox in sandboxes:
             sandbox.close()

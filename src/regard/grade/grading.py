@@ -90,10 +90,12 @@ def _told(guest: Guest) -> str:
 
 
 def _faults(guest: Guest) -> list[str]:
-    return [
-        visible(f"line {Line.of(guest.pieces, one.get('line'))} raises {one.get('kind')}: {str(one.get('text'))[:150]}")
-        for one in guest.faults
-    ]
+    out = []
+    for one in guest.faults:
+        text = str(one.get("text"))[:150]
+        what = text if one.get("kind") == "TimeUp" else f"raises {one.get('kind')}: {text}"
+        out.append(visible(f"line {Line.of(guest.pieces, one.get('line'))} {what}"))
+    return out
 
 
 def _worst(guest: Guest) -> int:

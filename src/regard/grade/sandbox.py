@@ -124,9 +124,11 @@ class Sandbox:
             env |= {"PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
             # "-P": the folder that the judge stands in may hold other students' files
             command = [sys.executable, "-P", "-c", START, str(there.fileno()), str(self.place)]
+            # of its own session: Ctrl-C is for the judge, which lets the submission at hand come to its end
             self._process = subprocess.Popen(
-                command, pass_fds=[there.fileno()], env=env, cwd="/", stdin=subprocess.DEVNULL
-            )
+                command, pass_fds=[there.fileno()], env=env, cwd="/", stdin=subprocess.DEVNULL,
+                start_new_session=True,
+            )  # fmt: skip
             there.close()
             self._control = here
         return self._control
