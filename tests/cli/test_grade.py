@@ -26,7 +26,10 @@ def test_a_file_names_its_mistakes(tmp_path, capsys):
     ("source", "cause"),
     [
         ("def count_autoregressive(n:\n    return n", "SyntaxError: '(' was never closed"),
-        ("import not_there\ndef other(): pass", "line 1 raises ModuleNotFoundError: No module named 'not_there'"),
+        (
+            "import not_there\ndef other(): pass",
+            "line 1 raises ModuleNotFoundError: No module named 'not_there'",
+        ),
     ],
 )
 def test_the_headline_is_the_cause(source, cause, tmp_path, capsys):

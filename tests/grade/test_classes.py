@@ -143,7 +143,15 @@ def test_a_notebook_keeps_its_cells_and_their_numbers(tmp_path, sandbox):
         "line 2 of code cell 4 raises IndexError: list index out of range",
         "line 3 of code cell 5 raises SyntaxError: 'break' outside loop",
     )
-    path.write_text(json.dumps({"cells": [{"cell_type": "code", "source": code} for code in ("", "def scalar_rnn(*a):\n    1/0")]}))
+    path.write_text(
+        json.dumps(
+            {
+                "cells": [
+                    {"cell_type": "code", "source": code} for code in ("", "def scalar_rnn(*a):\n    1/0")
+                ]
+            }
+        )
+    )
     (report,) = grade_all(path, [get_task("scalar-rnn")], sandbox=sandbox)
     assert report.says == "it raises ZeroDivisionError: division by zero (line 2 of code cell 2)"
 
@@ -154,7 +162,18 @@ def test_a_stop_says_how_far_it_came(tmp_path, sandbox):
     folder.mkdir()
     for name in ("ada", "bob", "cy", "dan"):
         (folder / f"{name}.py").write_text("import time\ntime.sleep(1.5)\n" + RIGHT)
-    call = [sys.executable, "-m", "regard", "grade", "scalar-rnn", str(folder), "--out", str(tmp_path / "out"), "--workers", "1"]
+    call = [
+        sys.executable,
+        "-m",
+        "regard",
+        "grade",
+        "scalar-rnn",
+        str(folder),
+        "--out",
+        str(tmp_path / "out"),
+        "--workers",
+        "1",
+    ]
     with subprocess.Popen(call, stderr=subprocess.PIPE, text=True, start_new_session=True) as running:
         assert running.stderr is not None
         assert running.stderr.readline() == "ada: 3 of 3\n"
@@ -164,7 +183,27 @@ def test_a_stop_says_how_far_it_came(tmp_path, sandbox):
     kept = sorted(json.loads(path.read_text())["points"] for path in (tmp_path / "out").glob("*.json"))
     assert set(kept) == {3}
     assert 1 <= len(kept) < 4
-    assert said.endswith(f"stopped: {len(kept)} of 4 are done and kept in {tmp_path / 'out'}; the same call goes on from there\n")
+    assert said.endswith(
+        f"stopped: {len(kept)} of 4 are done and kept in {tmp_path / 'out'}; the same call goes on from there\n"
+    )
+
+
+def test_without_a_task_what_the_file_defines_itself_is_graded(sandbox):
+    model = "class DialogueGPT(nn.Module):\n    def forward(self, x, mask=None):\n        return AttentionHead(1, 1, 1)(x)\n"
+    source = (
+        "from torch import nn\nfrom torch.nn import Transformer\nclass AttentionHead(nn.Module): pass\n"
+        + model
+    )
+    reports = grade_all(source, sandbox=sandbox)
+    assert [report.task for report in reports] == ["attention-head", "dialogue-gpt"]
+    assert (
+        reports[0]
+        .notes[0]
+        .startswith("AttentionHead is graded because the file defines it, though its DialogueGPT uses")
+    )
+    assert not any("graded because" in note for note in reports[1].notes)
+    with_it = grade_all(source + "    def generate(self, x, n): return x\n", sandbox=sandbox)
+    assert {report.task for report in with_it} == {"attention-head", "dialogue-gpt", "generate"}
 
 
 def test_a_file_in_another_encoding_is_told_how_to_be_saved(tmp_path):

@@ -120,7 +120,9 @@ def _class(
     if as_json:
         print_json({"folder": str(folder), "students": rows})
     else:
-        print("\n".join(f"{visible(str(row['student'])):30}{row['points']:>4} of {row['most']}" for row in rows))
+        print(
+            "\n".join(f"{visible(str(row['student'])):30}{row['points']:>4} of {row['most']}" for row in rows)
+        )
 
 
 def exercise(

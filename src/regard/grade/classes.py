@@ -110,7 +110,8 @@ def grade_class(
             return list(pool.map(one, each))
     except KeyboardInterrupt as stop:
         raise KeyboardInterrupt(
-            f"stopped: {len(finished)} of {len(each)} are done and kept in {out}; the same call goes on from there"
+            f"stopped: {len(finished)} of {len(each)} are done and kept in {out}; "
+            "the same call goes on from there"
         ) from stop
     finally:
         for sandbox in sandboxes:
@@ -128,7 +129,9 @@ def _done(place: Path, key: str) -> Row | None:
 def _graded(submission: Submission, tasks: Sequence[Assignment] | None, sandbox: Sandbox, seed: int) -> Row:
     """One student's row; whatever the files do, there is one."""
     best: dict[str, dict[str, object]] = {}
-    faults = [f"{name} is a link, which is not followed: hand in the file itself" for name in submission.links]
+    faults = [
+        f"{name} is a link, which is not followed: hand in the file itself" for name in submission.links
+    ]
     if not submission.paths and not faults:
         faults.append("no .py or .ipynb file was handed in")
     for path in submission.paths:
@@ -152,7 +155,7 @@ def _graded(submission: Submission, tasks: Sequence[Assignment] | None, sandbox:
 
 
 def as_csv(rows: Sequence[Row]) -> str:
-    """One line a student: points in all and of each task, the mistakes by name, and why where none is named."""
+    """One line a student: points in all and of each task, the mistakes by name, why where none has one."""
     tasks = list(dict.fromkeys(str(report["task"]) for row in rows for report in reports_of(row)))
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -161,7 +164,9 @@ def as_csv(rows: Sequence[Row]) -> str:
         points = {str(report["task"]): report["points"] for report in reports_of(row)}
         named = [f"{report['task']}: {name}" for report in reports_of(row) for name in mistakes_of(report)]
         cells = [row["student"], row["points"], row["most"], *(points.get(task, "") for task in tasks)]
-        writer.writerow([_safe(cell) for cell in [*cells, "; ".join(named), row["fault"], "; ".join(unnamed(row))]])
+        writer.writerow(
+            [_safe(cell) for cell in [*cells, "; ".join(named), row["fault"], "; ".join(unnamed(row))]]
+        )
     return text.getvalue()
 
 

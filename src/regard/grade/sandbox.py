@@ -193,8 +193,9 @@ class Guest:
         self.holds = tuple(map(str, holds)) if isinstance(holds, list) else ()
         self.channel.send({"pieces": list(pieces)})
         told = self._receive(self.limits.whole)
-        names, faults = told.get("names"), told.get("faults")
+        names, own, faults = told.get("names"), told.get("own"), told.get("faults")
         self.names = tuple(map(str, names)) if isinstance(names, list) else ()
+        self.own = tuple(map(str, own)) if isinstance(own, list) else ()  # without what it imports
         self.faults = (
             tuple(fault for fault in faults if isinstance(fault, dict)) if isinstance(faults, list) else ()
         )

@@ -61,7 +61,7 @@ def _plain(source: str) -> str:
 
 
 def _line(line: str) -> str:
-    """A line without magic: what is assigned stays defined, `%time` is what it times, a shell prints nothing."""
+    """A line without magic: what is assigned stays defined, and `%time` is what it times."""
     if given := ASSIGNED.fullmatch(line):
         name, sign, magic, rest = given.groups()
         return name + ("[]" if sign == "!" else rest.strip() if magic == "time" and rest.strip() else "None")
