@@ -117,7 +117,9 @@ def _one(node: ast.stmt, module: ModuleType, seconds: float) -> dict[str, object
 def told(error: BaseException) -> dict[str, object]:
     """What a student's code raised: its kind, its words and the last of the student's own lines."""
     try:
-        text = str(error.msg or "") if type(error) in NO_PYTHON else str(error)  # the line is told besides
+        text = str(error)
+        if isinstance(error, SyntaxError) and type(error) in NO_PYTHON:
+            text = str(error.msg or "")  # the line is told besides
     except BaseException:  # a class of errors may be hostile, too
         text = ""
     return {"kind": type(error).__name__[:100], "text": text[:2000], "line": line_of(error)}
