@@ -22,6 +22,26 @@ def test_a_file_names_its_mistakes(tmp_path, capsys):
     assert {one["name"] for one in report["mistakes"]} == {"count-square", "border-ignored"}
 
 
+@pytest.mark.parametrize(
+    ("source", "cause"),
+    [
+        ("def count_autoregressive(n:\n    return n", "SyntaxError: '(' was never closed"),
+        (
+            "import not_there\ndef other(): pass",
+            "line 1 raises ModuleNotFoundError: No module named 'not_there'",
+        ),
+    ],
+)
+def test_the_headline_is_the_cause(source, cause, tmp_path, capsys):
+    path = tmp_path / "solution.py"
+    path.write_text(source)
+    assert main(["grade", "counting", str(path), "--json"]) == 1
+    (report,) = json.loads(capsys.readouterr().out)["reports"]
+    assert cause in report["says"].split(";")[0]
+    assert "nothing in the file is called count_autoregressive" in report["says"]
+    assert not report["notes"]
+
+
 @pytest.mark.parametrize("task", TASKS)
 def test_a_skeleton_is_python_has_the_names_and_solves_nothing(task, capsys, tmp_path):
     assert main(["exercise", task]) == 0

@@ -1,5 +1,6 @@
 """Submissions that mean harm: nothing outside changes, the run goes on, and each is reported."""
 
+import json
 import socket
 from pathlib import Path
 
@@ -79,6 +80,17 @@ def test_what_happened_is_named(strict):
     assert "printed" in said("prints a gigabyte")
     assert "PermissionError" in said("fork bomb")
     assert "Memory" in said("fills the memory")
+
+
+def test_no_command_of_a_terminal_reaches_it(strict):
+    escape = "\\x1b[2Jshown\\x9b31m\\r\\nsecond"
+    said = f'class E(Exception): pass\nE.__name__ = "\\x1b[1m"\nerror = E("{escape}")\n'
+    for source in ("raise error\n", "def count_autoregressive(n): raise error\n"):
+        (report,) = grade_all(said + source, [get_task("counting")], sandbox=strict)
+        assert "shown" in str(report)
+        assert all(one.isprintable() for one in str(report).split("\n"))
+        assert not {"\x1b", "\x9b", "\r"} & set(json.dumps(report.as_dict(), ensure_ascii=False))
+        assert "\\u001b" not in json.dumps(report.as_dict())
 
 
 def test_without_isolation_it_is_refused(monkeypatch):

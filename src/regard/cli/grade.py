@@ -101,21 +101,28 @@ class Outcome:
 def _class(
     folder: Path, task: str | None, outcome: Outcome, how: tuple[int, int | None, bool], as_json: bool
 ) -> None:
+    from regard.data.own.problems import visible
     from regard.grade import get_task
     from regard.grade.classes import grade_class
 
     seed, workers, unsafe = how
 
     def tell(row: Row) -> None:
-        typer.echo(f"{row['student']}: {row['points']} of {row['most']}", err=True)
+        typer.echo(f"{visible(str(row['student']))}: {row['points']} of {row['most']}", err=True)
 
     tasks = None if task is None else [get_task(task)]
-    rows = grade_class(folder, outcome.out, tasks, seed=seed, workers=workers, unsafe=unsafe, tell=tell)
+    try:
+        rows = grade_class(folder, outcome.out, tasks, seed=seed, workers=workers, unsafe=unsafe, tell=tell)
+    except KeyboardInterrupt as stop:
+        typer.echo(str(stop), err=True)
+        raise
     outcome.write(rows)
     if as_json:
         print_json({"folder": str(folder), "students": rows})
     else:
-        print("\n".join(f"{row['student']:30}{row['points']:>4} of {row['most']}" for row in rows))
+        print(
+            "\n".join(f"{visible(str(row['student'])):30}{row['points']:>4} of {row['most']}" for row in rows)
+        )
 
 
 def exercise(

@@ -28,32 +28,11 @@ def judge(task: Assignment, student: Student) -> Report:
     except StudentError as error:
         missing = error.kind == "NotFound"
         crash, trouble = _crash(error), Trouble(error.kind, error.text, error.line)
-        says = (
-            _missing(error.text, student)
-            if missing
-            else f"it is {crash[0].says}"
-            if crash
-            else f"it raises {trouble}"
-        )
+        says = error.text if missing else f"it is {crash[0].says}" if crash else f"it raises {trouble}"
         return failed(task, says, crash)
     except GuestLost as lost:
         return failed(task, str(lost))
     return Judge(task, observed).report()
-
-
-def _missing(says: str, student: Student) -> str:
-    """Why nothing is there: where the file does not run to its end, that is the reason."""
-    if not student.guest.faults:
-        return says
-    fault = student.guest.faults[0]
-    if fault.get("kind") == "TimeUp":
-        return f"the file was stopped: line {fault.get('line')} {fault.get('text')}"
-    return f"the file does not run: {told(fault)}"
-
-
-def told(fault: dict[str, object]) -> str:
-    """An error that ended a piece of the file, in a line."""
-    return f"line {fault.get('line')} raises {fault.get('kind')}: {str(fault.get('text'))[:150]}"
 
 
 def failed(task: Assignment, says: str, mistakes: tuple[NamedMistake, ...] = ()) -> Report:

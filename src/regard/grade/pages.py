@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 from urllib.parse import quote
 
-from regard.grade.classes import Row, mistakes_of, reports_of
+from regard.grade.classes import Row, mistakes_of, reports_of, unnamed
 from regard.grade.report import matrix
 from regard.paper.ink import HEAT
 from regard.paper.pages import Section, card, page, row, table
@@ -30,17 +30,20 @@ def class_page(rows: Sequence[Row]) -> str:
         [
             str(one["student"]),
             f"{one['points']} of {one['most']}",
-            ", ".join(name for report in reports_of(one) for name in mistakes_of(report))
-            or str(one["fault"]),
+            "; ".join(filter(None, [_names(one), *unnamed(one), str(one["fault"])])),
         ]
         for one in rows
     ]
-    found = table(["student", "points", "mistakes"], body, "words-last")
+    found = table(["student", "points", "what is wrong"], body, "words-last")
     for one in rows:
         name = str(one["student"])
         cell, link = f">{escape(name)}</th>", f'><a href="{quote(name)}.html">{escape(name)}</a></th>'
         found = found.replace(cell, link, 1)
     return page("Grades", [Section("Students", found)])
+
+
+def _names(one: Row) -> str:
+    return ", ".join(name for report in reports_of(one) for name in mistakes_of(report))
 
 
 def _sentence(text: object) -> str:

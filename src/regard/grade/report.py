@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 
 from torch import Tensor
 
+from regard.data.own.problems import visible
 from regard.grade.comparing import number, short
 
 MOST_SHOWN = 256  # numbers of a value that go into a report whole
@@ -96,7 +97,8 @@ class Report:
             + (f", {part.why}" if part.why else "")
             for part in self.parts
         ]
-        return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
+        lines += [f"  note: {note}" for note in self.notes]
+        return "\n".join(map(visible, "\n".join(lines).split("\n")))  # names are the student's, too
 
 
 def plain_value(value: object) -> object:

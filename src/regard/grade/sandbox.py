@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
+from regard.data.own.problems import visible
 from regard.files import remove
 from regard.grade.wire import BadMessage, Channel, Foreign, Handle, Silence
 
@@ -45,6 +46,31 @@ class StudentError(Exception):
     def __init__(self, kind: str, text: str, line: int = 0) -> None:
         super().__init__(f"{kind}: {text}" if text else kind)
         self.kind, self.text, self.line = kind, text, line
+
+
+class Line(int):
+    """A line of a solution, which reads as the line of its code cell where the solution is a notebook.
+
+    >>> f"line {Line.of(['x = 1', 'y = 2\\nz'], 3)}", f"line {Line.of(['x = 1'], 1)}"
+    ('line 2 of code cell 2', 'line 1')
+    """
+
+    text = ""
+
+    def __str__(self) -> str:
+        return self.text or int.__repr__(self)
+
+    @classmethod
+    def of(cls, pieces: Sequence[str], number: object) -> Line:
+        """The line with this number of the pieces below each other; 0 is none."""
+        line = cls(number if isinstance(number, int) else 0)
+        left = int(line)
+        for cell, piece in enumerate(pieces if len(pieces) > 1 else (), 1):
+            if 0 < left <= (size := piece.count("\n") + 1):
+                line.text = f"{left} of code cell {cell}"
+                break
+            left -= size
+        return line
 
 
 class GuestLost(Exception):  # noqa: N818 - it says what happened
@@ -98,9 +124,11 @@ class Sandbox:
             env |= {"PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
             # "-P": the folder that the judge stands in may hold other students' files
             command = [sys.executable, "-P", "-c", START, str(there.fileno()), str(self.place)]
+            # of its own session: Ctrl-C is for the judge, which lets the submission at hand come to its end
             self._process = subprocess.Popen(
-                command, pass_fds=[there.fileno()], env=env, cwd="/", stdin=subprocess.DEVNULL
-            )
+                command, pass_fds=[there.fileno()], env=env, cwd="/", stdin=subprocess.DEVNULL,
+                start_new_session=True,
+            )  # fmt: skip
             there.close()
             self._control = here
         return self._control
@@ -153,7 +181,7 @@ class Guest:
 
     def __init__(self, sandbox: Sandbox, channel: Channel, keeper: int, pieces: Sequence[str]) -> None:
         self.sandbox, self.channel, self.keeper = sandbox, channel, keeper
-        self.limits = sandbox.limits
+        self.limits, self.pieces = sandbox.limits, pieces
         self.left = self.limits.whole
         self.answers, self.printed, self.ended = False, 0, False
         first = self._receive(20.0)
@@ -165,8 +193,9 @@ class Guest:
         self.holds = tuple(map(str, holds)) if isinstance(holds, list) else ()
         self.channel.send({"pieces": list(pieces)})
         told = self._receive(self.limits.whole)
-        names, faults = told.get("names"), told.get("faults")
+        names, own, faults = told.get("names"), told.get("own"), told.get("faults")
         self.names = tuple(map(str, names)) if isinstance(names, list) else ()
+        self.own = tuple(map(str, own)) if isinstance(own, list) else ()  # without what it imports
         self.faults = (
             tuple(fault for fault in faults if isinstance(fault, dict)) if isinstance(faults, list) else ()
         )
@@ -215,9 +244,9 @@ class Guest:
         answer = self._receive(seconds + 1.5)
         error = answer.get("error")
         if isinstance(error, dict):
-            line = error.get("line")
-            known = line if isinstance(line, int) else 0
-            raise StudentError(str(error.get("kind")), str(error.get("text")), known)
+            known = Line.of(self.pieces, error.get("line"))
+            kind, text = visible(str(error.get("kind"))), str(error.get("text"))
+            raise StudentError(kind, "\n".join(map(visible, text.splitlines())), known)
         return answer.get("value")
 
     def call(self, target: str | Handle | Foreign, *args: object, method: str = "", seed: int = 0,

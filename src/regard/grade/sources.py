@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from pathlib import Path
 
 LARGEST = 4 << 20  # bytes of one file
 SUFFIXES = (".py", ".ipynb")
 SKIPPED = ("%%bash", "%%sh", "%%html", "%%javascript", "%%js", "%%latex", "%%writefile", "%%script", "%%cmd")
+ASSIGNED = re.compile(r"(\s*[A-Za-z_][\w.,\s]*=\s*)([%!])(\w*)(.*)")  # as `files = !ls`, `x = %time f(3)`
 
 
 def pieces(path: Path) -> list[str]:
@@ -20,7 +22,11 @@ def pieces(path: Path) -> list[str]:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ValueError(f"{path}: no UTF-8 text") from error
+        line = path.read_bytes()[: error.start].count(b"\n") + 1
+        raise ValueError(
+            f"{path}, line {line}: no UTF-8 text; save it once more with the encoding UTF-8, which editors "
+            "offer under Save as"
+        ) from error
     if "\0" in text:
         raise ValueError(f"{path}: a text with null bytes")
     return cells(text, str(path)) if path.suffix == ".ipynb" else [text]
@@ -55,6 +61,10 @@ def _plain(source: str) -> str:
 
 
 def _line(line: str) -> str:
+    """A line without magic: what is assigned stays defined, and `%time` is what it times."""
+    if given := ASSIGNED.fullmatch(line):
+        name, sign, magic, rest = given.groups()
+        return name + ("[]" if sign == "!" else rest.strip() if magic == "time" and rest.strip() else "None")
     bare = line.lstrip()
     magic = bare.startswith(("%", "!", "?")) or (
         bare.endswith("?") and bare[:-1].replace(".", "").isidentifier()

@@ -14,6 +14,7 @@ from regard.grade.wire import Foreign, Handle
 
 Target = str | Handle | Foreign
 Named = Mapping[str, object]
+NOTHING = "nothing in the file is called"  # and then what was looked for
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class Student:
         """As `find`, and a StudentError where there is nothing."""
         found = self.find(spellings)
         if found is None:
-            raise StudentError("NotFound", f"nothing in the file is called {spellings[0]}")
+            raise StudentError("NotFound", f"{NOTHING} {spellings[0]}")
         return found
 
     def give(self, source: str) -> None:

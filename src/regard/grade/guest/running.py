@@ -19,6 +19,7 @@ from types import FrameType, ModuleType
 
 FILE = "solution.py"
 MODULE = "solution"
+NO_PYTHON = (SyntaxError, IndentationError, TabError)
 
 
 class TimeUp(BaseException):
@@ -89,7 +90,7 @@ def run(pieces: Sequence[str], seconds: float) -> tuple[ModuleType, list[dict[st
             tree = ast.parse(piece, FILE)
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             line = first + (getattr(error, "lineno", None) or 1)
-            faults.append({"piece": number, "line": line, "kind": type(error).__name__, "text": str(error)})
+            faults.append(told(error) | {"piece": number, "line": line})
             first += piece.count("\n") + 1
             continue
         ast.increment_lineno(tree, first)
@@ -105,6 +106,9 @@ def _one(node: ast.stmt, module: ModuleType, seconds: float) -> dict[str, object
         code = compile(ast.Module([node], []), FILE, "exec", dont_inherit=True)
         with at_most(seconds):
             exec(code, module.__dict__)
+    except SyntaxError as error:  # found by the compiler, or raised by what runs
+        own = error.lineno if error.filename == FILE else None
+        return told(error) | {"line": line_of(error) or own or node.lineno}
     except BaseException as error:  # exit() and Ctrl-C are theirs, too
         return told(error) | {"line": line_of(error) or node.lineno}
     return None
@@ -114,6 +118,8 @@ def told(error: BaseException) -> dict[str, object]:
     """What a student's code raised: its kind, its words and the last of the student's own lines."""
     try:
         text = str(error)
+        if isinstance(error, SyntaxError) and type(error) in NO_PYTHON:
+            text = str(error.msg or "")  # the line is told besides
     except BaseException:  # a class of errors may be hostile, too
         text = ""
     return {"kind": type(error).__name__[:100], "text": text[:2000], "line": line_of(error)}

@@ -6,7 +6,7 @@ import random
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from types import ModuleType
+from types import BuiltinFunctionType, FunctionType, ModuleType
 
 import torch
 from torch import Tensor, nn
@@ -207,6 +207,25 @@ class Server:
 def names_of(module: ModuleType) -> list[str]:
     """What the student's file defines."""
     return [name for name, value in vars(module).items() if callable(value) and not name.startswith("__")]
+
+
+def own_of(module: ModuleType) -> list[str]:
+    """What the file makes itself, without what it imports; methods of its classes as `Class.method`."""
+    out = []
+    for name in names_of(module):
+        value = vars(module)[name]
+        with suppress(BaseException):  # a class may be hostile to questions, too
+            kind = type(value)
+            if (
+                issubclass(kind, type | FunctionType | BuiltinFunctionType)
+                and value.__module__ != module.__name__
+            ):
+                continue
+            out.append(name)
+            for base in type.mro(value) if issubclass(kind, type) else ():
+                if base.__module__ == module.__name__:
+                    out += [f"{name}.{method}" for method, does in vars(base).items() if callable(does)]
+    return out
 
 
 def answer_forever(server: Server) -> None:

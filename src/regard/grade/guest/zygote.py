@@ -129,8 +129,9 @@ def _guest(end: socket.socket, asked: dict[str, object], offered: set[str], own:
         texts = pieces["pieces"]
         assert isinstance(texts, list)
         module, faults = running.run([str(text) for text in texts], float(str(asked["seconds"])))
-        names = serving.names_of(module)
-        channel.send({"names": names, "faults": faults, "answers": guard.asked, "printed": printed.count})
+        names, own_names = serving.names_of(module), serving.own_of(module)
+        channel.send({"names": names, "own": own_names, "faults": faults, "answers": guard.asked,
+                      "printed": printed.count})  # fmt: skip
         serving.answer_forever(serving.Server(channel, module, guard, printed))
 
 
