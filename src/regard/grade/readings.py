@@ -76,7 +76,7 @@ def affine_maps(entries: Sequence[Entry], width: int) -> list[AffineMap]:
                 )
             )
         elif one.kind == "own" and width in value.shape and value.numel() > width:
-            for axis in {value.ndim - 1, 0, *range(value.ndim)} if value.ndim == 3 else (0, 1):
+            for axis in range(value.ndim):
                 if value.shape[axis] == width:
                     flat = value.movedim(axis, -1).reshape(-1, width)
                     size = flat.shape[0]
@@ -144,6 +144,9 @@ def _by_head(
     if len(small) == 3:  # one head, used for all
         every = torch.stack([m.full for m in small])
         stacks.append(every[:, None].expand(3, H, h, every.shape[-1]))
+    if len(thirds) == 1 and H > 1:  # one head in one map
+        for blocks in _fused(thirds[0].full, 1, h):
+            stacks.append(blocks.expand(3, H, h, blocks.shape[-1]))
     if len(thirds) == H:
         stacks.append(torch.stack([m.full.view(3, h, -1) for m in thirds], 1))
     for stack in stacks:

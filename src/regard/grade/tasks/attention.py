@@ -74,6 +74,14 @@ class MultiHeadedAttention(nn.Module):
         """
         raise NotImplementedError
 '''
+UNREGISTERED = Mistake(
+    "weights-not-registered",
+    "values with weights that are no parameters of the module: nothing would train them",
+)
+IDLE = Mistake(
+    "weights-idle", "values in which some of its maps have no part: a change of them changes nothing"
+)
+CONSTANT = Mistake("weights-constant", "weights that are the same whatever the input is")
 UNSCALED = (
     "its weights were found by probing, which cannot tell the scale of the scores from that of the weights"
 )
@@ -123,8 +131,49 @@ def _observe(student: Student, symbol: str, sizes: tuple[int, int, int], single:
 
         tried.append(tried_case(student, case, act))
     tried += properties(student, made, "as a module", (x,))
+    again = (symbol, d, h) if single else (symbol, d, h, H)
+    tried += _learned(student, made, entries, again, x)
+    tried += _depending(student, made, x)
     candidates = [*_readings(entries, sizes), *_probed(student, made, many, single)]
-    return Observed(tuple(tried), tuple(candidates))
+    notes = tuple(f"never used: {case.inputs[0]}" for case, _ in tried if case.flaw is IDLE and case.inputs)
+    return Observed(tuple(tried), tuple(candidates), notes)
+
+
+def _learned(
+    student: Student, made: Handle, entries: list[Entry], again: tuple[str, int, int, *tuple[int, ...]],
+    x: Tensor,
+) -> Iterator[Tried]:  # fmt: skip
+    """All its numbers come from parameters, and all its maps have a part in them."""
+    if not any(one.learned for one in entries):
+        return
+
+    def registered() -> Views:
+        name, *sizes = again
+        other = student.built_again(made, name, *sizes)
+        one, two = (first_of(student.call(module, x)) for module in (made, other))
+        fits = isinstance(one, Tensor) and isinstance(two, Tensor) and one.shape == two.shape
+        return {"holds": fits and bool(torch.allclose(one, two, atol=1e-4, equal_nan=True))}  # type: ignore[arg-type]
+
+    yield tried_case(
+        student, Case("as a module", "a second one with the same parameters", (), UNREGISTERED), registered
+    )
+    try:
+        idle = ", ".join(student.unreached(made, (x,))[1])
+    except StudentError:
+        return
+    case = Case("as a module", "a change of every map", (idle,) if idle else (), IDLE)
+    yield case, {"holds": f"{idle} changes nothing" if idle else True}
+
+
+def _depending(student: Student, made: Handle, x: Tensor) -> Iterator[Tried]:
+    """The weights that are given depend on the input."""
+    try:
+        one, two = (second_of(student.call(made, z)) for z in (x, 2 * x))
+    except StudentError:
+        return
+    if isinstance(one, Tensor) and isinstance(two, Tensor) and one.shape == two.shape:
+        case = Case("without a mask", "the weights of two inputs", (), CONSTANT)
+        yield case, {"holds": not torch.allclose(one, two, atol=1e-6, equal_nan=True)}
 
 
 def _readings(entries: list[Entry], sizes: tuple[int, int, int]) -> Iterator[Candidate]:
@@ -187,9 +236,11 @@ MANY_NAMES = ("MultiHeadAttention", "MultiheadedSelfAttention", "MultiHeadSelfAt
 
 def predict_attention(candidate: Candidate, case: Case, choices: Choices) -> Views:
     """What attention with these weights and choices gives."""
+    maps = candidate.weights
+    if case.flaw is IDLE and case.inputs and isinstance(maps, HeadMaps) and not maps.probed:
+        return {"holds": f"{case.inputs[0]} changes nothing"}  # every map that is asked for was found
     if case.flaw is not None:
         return {"holds": True}
-    maps = candidate.weights
     if not isinstance(maps, HeadMaps):
         raise ValueError("no reading of the weights fits")
     x, mask = case.inputs[0], case.inputs[1] if len(case.inputs) > 1 else None
