@@ -53,6 +53,7 @@ HEADS = {
         "weights-constant",
         edited(PLAIN, (LAYERS, "self.v = nn.Linear(dim, n_hidden)"), (MADE, "torch.zeros_like(x) @ self.v(x).new_ones(x.mT.shape)")),
     ),
+    "weights before the output": ("outputs-swapped", edited(PLAIN, ("return a @ self.v(x), a", "return a, a @ self.v(x)"))),
     "values in a list, and a layer left over": (
         "weights-not-registered weights-idle",
         edited(PLAIN, ("self.n = n_hidden", "self.n = n_hidden; self.vs = [nn.Linear(dim, n_hidden)]"), ("self.v(x)", "self.vs[0](x)")),
@@ -62,6 +63,14 @@ MANIES = {
     "W_O in a list": (
         "weights-not-registered",
         MANY + edited(UNREGISTERED, ("self.out(y)", "self.outs[0](y)")),
+    ),
+    "averaged weights": (
+        "weights-averaged",
+        MANY + edited(STORED, ("return self.out(y), a", "return self.out(y), a.mean(1)")),
+    ),
+    "weights first": (
+        "outputs-swapped",
+        MANY + edited(STORED, ("return self.out(y), a", "return a, self.out(y)")),
     ),
     "W_O never used": ("output-map-cut", MANY + edited(STORED, ("self.out(y)", "y[..., :x.shape[-1]]"))),
     "one head for all": (

@@ -82,6 +82,18 @@ IDLE = Mistake(
     "weights-idle", "values in which some of its maps have no part: a change of them changes nothing"
 )
 CONSTANT = Mistake("weights-constant", "weights that are the same whatever the input is")
+SWAPPED = Mistake(
+    "outputs-swapped",
+    "the weights first and the output second: swapped",
+    {"gives": "swapped"},
+    hides=("gradient-stopped", "weights-idle"),
+)
+AVERAGED = Mistake(
+    "weights-averaged",
+    "weights averaged over the heads, (B, T, T), in place of those of every head",
+    {"gives": "mean"},
+    "heads",
+)
 UNSCALED = (
     "its weights were found by probing, which cannot tell the scale of the scores from that of the weights"
 )
@@ -94,14 +106,13 @@ def masks_for(B: int, T: int, generator: torch.Generator) -> tuple[Tensor, Tenso
 
 
 def head_views(value: object, H: int, single: bool) -> Views:
-    """Output and weights; averaged weights of a module that gives no others count as such."""
+    """Output and weights, those of a single head without its axis."""
     views: Views = {}
     alpha = second_of(value)
     if isinstance(alpha, Tensor):
         if single and alpha.ndim == 4 and alpha.shape[1] == 1:
             alpha = alpha[:, 0]
-        averaged = not single and alpha.ndim == 3
-        views["mean of the weights" if averaged else "weights"] = alpha
+        views["weights"] = alpha
     elif single or not isinstance(value, Tensor):
         views["weights"] = "none"
     views["output"] = first_of(value)
@@ -246,13 +257,12 @@ def predict_attention(candidate: Candidate, case: Case, choices: Choices) -> Vie
     x, mask = case.inputs[0], case.inputs[1] if len(case.inputs) > 1 else None
     assert isinstance(x, Tensor)
     assert mask is None or isinstance(mask, Tensor)
-    out, alphas = attend(x, maps, mask, **choices)  # type: ignore[arg-type]
-    single = len(maps.q) == 1
-    return {
-        "output": out,
-        "weights": alphas[:, 0] if single else alphas,
-        "mean of the weights": alphas.mean(1),
-    }
+    rest = {name: value for name, value in choices.items() if name != "gives"}
+    out, alphas = attend(x, maps, mask, **rest)  # type: ignore[arg-type]
+    alphas = alphas[:, 0] if len(maps.q) == 1 else alphas
+    if choices.get("gives") == "swapped":
+        return {"output": alphas, "weights": out}
+    return {"output": out, "weights": alphas.mean(1) if choices.get("gives") == "mean" else alphas}
 
 
 _PARTS = (PartPoints("without a mask", 2), PartPoints("with a mask", 2), PartPoints("as a module", 1))
@@ -263,10 +273,10 @@ _METHOD = (
 HEAD_TASK = Assignment(
     name="attention-head", title="AttentionHead", skeleton=HEAD, symbols=(("AttentionHead",),), parts=_PARTS,
     lesson="attention-complexity", observe=_observe_head, predict=predict_attention, method=_METHOD,
-    mistakes=(*MASK_MISTAKES, *SCALE_MISTAKES, *SOFTMAX_MISTAKES, *ROLE_MISTAKES),
+    mistakes=(SWAPPED, *MASK_MISTAKES, *SCALE_MISTAKES, *SOFTMAX_MISTAKES, *ROLE_MISTAKES),
 )  # fmt: skip
 MANY_TASK = Assignment(
     name="multi-headed-attention", title="MultiHeadedAttention", skeleton=MANY, parts=_PARTS, lesson="heads",
     symbols=(("MultiHeadedAttention", *MANY_NAMES),), observe=_observe_many, predict=predict_attention,
-    mistakes=(*HEAD_MISTAKES, *MASK_MISTAKES, *SCALE_MISTAKES, *SOFTMAX_MISTAKES, *ROLE_MISTAKES), method=_METHOD,
+    mistakes=(SWAPPED, AVERAGED, *HEAD_MISTAKES, *MASK_MISTAKES, *SCALE_MISTAKES, *SOFTMAX_MISTAKES, *ROLE_MISTAKES), method=_METHOD,
 )  # fmt: skip
