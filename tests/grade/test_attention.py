@@ -68,6 +68,10 @@ MANIES = {
         "weights-averaged",
         MANY + edited(STORED, ("return self.out(y), a", "return self.out(y), a.mean(1)")),
     ),
+    "averaged by torch": (
+        "weights-averaged",
+        RIGHT["multi-headed-attention"]["nn.MultiheadAttention"].replace(", average_attn_weights=False", ""),
+    ),
     "weights first": (
         "outputs-swapped",
         MANY + edited(STORED, ("return self.out(y), a", "return a, self.out(y)")),

@@ -189,6 +189,8 @@ def _depending(student: Student, made: Handle, x: Tensor) -> Iterator[Tried]:
 
 def _readings(entries: list[Entry], sizes: tuple[int, int, int]) -> Iterator[Candidate]:
     d, h, H = sizes
+    if any(one.kind == "attention" for one in entries) and d % H == 0:
+        h = d // H  # nn.MultiheadAttention has no width of its own for its heads
     shared = Mistake("heads-share-weights", "heads that all have the same weights", {}, "heads")
     for count, maps in enumerate(attention_readings(entries, d, H, h)):
         if count >= MOST:
