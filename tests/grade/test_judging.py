@@ -53,6 +53,20 @@ def test_wrong_solutions_are_found_and_named(task, sandbox):
     assert len(unnamed) <= 0.15 * count, unnamed
 
 
+def test_a_mistake_that_another_part_contradicts_is_not_named(sandbox):
+    source = """
+def scalar_rnn(x, w_x, w_h):
+    h, states = 0.0, []
+    for value in x:
+        h = w_x * value - w_h * h if len(x) < 3 else w_x * value + w_h * h * h
+        states.append(h)
+    return states
+"""
+    report = grade("scalar-rnn", source, sandbox=sandbox)
+    assert not report.mistakes, str(report)
+    assert report.points == 0
+
+
 def test_the_same_seed_gives_the_same_report(sandbox):
     _, _, source = wrong()[0]
     assert str(grade("attention-head", source, sandbox=sandbox)) == str(

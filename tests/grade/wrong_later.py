@@ -1,5 +1,6 @@
 """A second set of wrong solutions, written when the catalogue stood and before it was looked at again."""
 
+from tests.grade.right import RIGHT as FIRST
 from tests.grade.right_functions import RIGHT
 from tests.grade.wrong_dialogue import DATASET, LOSS_HEAD, TOKENIZER, edited
 
@@ -20,6 +21,12 @@ ADD = RIGHT["tokenizer"]["lists and dicts, pad_sequence"]
 EAGER = RIGHT["dialogue-dataset"]["eager, its own padding"]
 
 WRONG: dict[str, list[tuple[str, str]]] = {
+    "scalar-rnn": [
+        ("state-unweighted", "def scalar_rnn(x, w_x, w_h): return [w_x * sum(x[:t + 1]) for t in range(len(x))]"),
+    ],
+    "grid-rnn": [
+        ("diagonal-in-place-of-top", edited(FIRST["grid-rnn"]["padded"], ("h[:, i, j + 1] @ W_top.T", "h[:, i, j] @ W_top.T"))),
+    ],
     "sinusoidal-positions": [
         ("one-frequency", edited(LISTS, ("((c - c % 2) / d)", "((c - c % 2) // d)"))),
         ("cosine-one-wave-on", edited(LISTS, ("((c - c % 2) / d)", "((c + c % 2) / d)"))),

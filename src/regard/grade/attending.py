@@ -115,6 +115,8 @@ def _combined(x: Tensor, out: Tensor, o: Tensor | None, combine: str, adds: str)
     side = out.transpose(1, 2).reshape(B, T, H * h)
     if combine == "no W_O" or o is None:
         joined = side
+    elif combine == "cut":
+        joined = side[..., : x.shape[-1]]
     elif combine == "reshape":
         joined = mapped(out.reshape(B, T, H * h), o)
     elif combine == "interleaved":
@@ -177,6 +179,7 @@ HEAD_MISTAKES = (
     Mistake("heads-interleaved", "heads interleaved number by number before W_O", {"combine": "interleaved"}, "heads"),
     Mistake("heads-split-by-reshape", "heads cut out by a reshape that mixes positions with heads; exchange the axes after it", {"split": "reshaped"}, "heads"),
     Mistake("output-map-missing", "the heads side by side, without W_O", {"combine": "no W_O"}, "heads"),
+    Mistake("output-map-cut", "the first dim numbers of the heads side by side, without W_O", {"combine": "cut"}, "heads"),
     Mistake("one-head-for-all", "the first head's output for all heads", {"head": "first"}, "heads"),
     Mistake("first-head-only", "the first head alone", {"combine": "first"}, "heads"),
     Mistake("scale-of-all-heads", "attention scaled by the width of all heads together", {"scale": "√Hh"}, "heads"),

@@ -102,9 +102,28 @@ class Judge:
             own = [one for one in values if one[0].part == part.name and not isinstance(one[1], Trouble)]
             if self.fits(candidate, {}, own):
                 continue
-            fitting = (one for one in self.task.mistakes if self.fits(candidate, one.choices, own))
+            fitting = (
+                one
+                for one in self.task.mistakes
+                if self.fits(candidate, one.choices, own) and not self._contradicted(candidate, one, values)
+            )
             found += [one for one in [next(fitting, None)] if one is not None]
         return tuple(found)
+
+    def _contradicted(self, candidate: Candidate, mistake: Mistake, values: Sequence[Tried]) -> bool:
+        """Whether the mistake changes a case that came out otherwise than it says."""
+        for one in values:
+            if isinstance(one[1], Trouble) or self.right(candidate, mistake.choices, one):
+                continue
+            with_it, without = (self._predicted(candidate, c, one) for c in (mistake.choices, {}))
+            if with_it is None or without is None:
+                continue
+            if any(
+                name not in without or not same(with_it[name], without[name], self.task.tolerance)
+                for name in with_it
+            ):
+                return True
+        return False
 
     def fits(self, candidate: Candidate, choices: Choices, tried: Sequence[Tried]) -> bool:
         """Whether everything that was tried came out as predicted."""
@@ -184,8 +203,11 @@ class Judge:
             whole = candidate.flaw is not None and candidate.flaw in mistakes and not wrong
             why = self._why(candidate, bad[0]) if bad else ""
             parts.append(PartScore(part.name, 0 if bad or whole else part.points, part.points, why))
+        hidden = {name for one in mistakes for name in one.hides}
         named = tuple(
-            NamedMistake(one.name, one.says, one.lesson or task.lesson) for one in dict.fromkeys(mistakes)
+            NamedMistake(one.name, one.says, one.lesson or task.lesson)
+            for one in dict.fromkeys(mistakes)
+            if one.name not in hidden
         )
         troubles = [got for _, got in wrong if isinstance(got, Trouble)]
         if not named and troubles and len(troubles) == len(wrong):

@@ -13,6 +13,7 @@ from regard.grade.task import Case, Mistake, Tried, Trouble, Views
 from regard.grade.wire import Handle
 
 STUCK = Mistake("gradient-stopped", "the right values, but no gradient reaches some of its weights")
+NOTHING = Mistake("nothing-learned", "values without a single parameter: nothing in it can learn")
 MIXED = Mistake("batch-mixed", "values of one example that depend on the others of the batch")
 RANDOM = Mistake("not-deterministic", "other values at every call, in evaluation mode, too")
 
@@ -55,6 +56,9 @@ def properties(
         lost = student.stuck(made, inputs, given)
         return {"holds": True if not lost else f"none reaches {', '.join(lost[:4])}"}
 
+    def learning() -> Views:
+        return {"holds": any(one.learned for one in student.weights(made))}
+
     def apart() -> Views:
         whole = first_of(student.call(made, *inputs, named=given))
         x = inputs[0]
@@ -69,5 +73,6 @@ def properties(
                 and bool(torch.allclose(a, b, atol=1e-5, equal_nan=True))}  # fmt: skip
 
     yield tried_case(student, Case(part, "the gradient of every weight", (), STUCK), gradient)
+    yield tried_case(student, Case(part, "parameters that can learn", (), NOTHING), learning)
     yield tried_case(student, Case(part, "one example alone and in a batch", (), MIXED), apart)
     yield tried_case(student, Case(part, "the same call twice", (), RANDOM), again)

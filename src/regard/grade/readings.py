@@ -56,7 +56,10 @@ def affine_maps(entries: Sequence[Entry], width: int) -> list[AffineMap]:
     raw_bias = [
         one.value
         for one in entries
-        if one.kind == "own" and one.value is not None and "b" in one.name.lower()
+        if one.kind == "own"
+        and one.value is not None
+        and "b" in one.name.lower()
+        and _by_hand(entries, one.path) is None
     ]
     for one in entries:
         value = one.value
@@ -73,7 +76,7 @@ def affine_maps(entries: Sequence[Entry], width: int) -> list[AffineMap]:
                 )
             )
         elif one.kind == "own" and width in value.shape and value.numel() > width:
-            for axis in {value.ndim - 1, 0, *range(value.ndim)} if value.ndim == 3 else (0, 1):
+            for axis in range(value.ndim):
                 if value.shape[axis] == width:
                     flat = value.movedim(axis, -1).reshape(-1, width)
                     size = flat.shape[0]
@@ -99,6 +102,11 @@ def attention_readings(entries: Sequence[Entry], d: int, H: int, h: int) -> Iter
             yield HeadMaps(q, k, v)
         for m in rest:
             yield HeadMaps(q, k, v, m.full)
+    own = {one.full for one in entries if one.kind == "own"}
+    bare = [_with(m.full[:, :-1], None) for m in outs if m.path in own and bool(m.full[:, -1].any())]
+    for (q, k, v), _ in _triples(maps, H, h) if bare else ():
+        for full in bare:  # what was taken for its bias may be that of a norm
+            yield HeadMaps(q, k, v, full)
 
 
 def _triples(
@@ -136,6 +144,9 @@ def _by_head(
     if len(small) == 3:  # one head, used for all
         every = torch.stack([m.full for m in small])
         stacks.append(every[:, None].expand(3, H, h, every.shape[-1]))
+    if len(thirds) == 1 and H > 1:  # one head in one map
+        for blocks in _fused(thirds[0].full, 1, h):
+            stacks.append(blocks.expand(3, H, h, blocks.shape[-1]))
     if len(thirds) == H:
         stacks.append(torch.stack([m.full.view(3, h, -1) for m in thirds], 1))
     for stack in stacks:
@@ -158,15 +169,48 @@ def _fused(full: Tensor, H: int, h: int) -> Iterator[Tensor]:
         yield full.view(h, 3, -1).transpose(0, 1)[:, None]
 
 
-def norms(entries: Sequence[Entry]) -> list[NormWeights]:
-    """The LayerNorms in order."""
+def norms(entries: Sequence[Entry], width: int) -> list[tuple[NormWeights, ...]]:
+    """All ways to see LayerNorms of `width` numbers in these parameters, each with its norms in order.
+
+    A module with two vectors and nothing else is one that was written by hand; which of the two is the gain
+    is left open. Where there is neither, any two vectors may be one, after the reading without weights.
+    """
+    sure = tuple(_norms(entries, width, (0, 1)).values())
+    if sure:
+        hand = any(_by_hand(entries, one.path) is not None for one in entries)
+        return [sure, tuple(_norms(entries, width, (1, 0)).values())] if hand else [sure]
+    vectors = [one.value.flatten() for one in entries if _is_vector(one, width) and one.value is not None][:6]
+    pairs = [(NormWeights(gain, bias, 1e-5),) for gain, bias in permutations(vectors, 2)]
+    return [(), *pairs, *((NormWeights(gain, None, 1e-5),) for gain in vectors)]
+
+
+def _norms(entries: Sequence[Entry], width: int, order: tuple[int, int]) -> dict[str, NormWeights]:
     out: dict[str, NormWeights] = {}
     for one in entries:
+        pair = _by_hand(entries, one.path)
         if one.kind == "norm":
             there = out.get(one.path, NormWeights(None, None, one.eps))
             weight = one.value if one.name == "weight" else there.weight
             out[one.path] = NormWeights(weight, one.value if one.name == "bias" else there.bias, one.eps)
-    return list(out.values())
+        elif pair is not None and pair[0].numel() == width:
+            out[one.path] = NormWeights(pair[order[0]], pair[order[1]], 1e-5)
+    return out
+
+
+def _by_hand(entries: Sequence[Entry], path: str) -> tuple[Tensor, Tensor] | None:
+    """The two vectors of a module of one's own that has nothing else, as a LayerNorm has."""
+    own = [one for one in entries if one.path == path]
+    if len(own) != 2 or own[0].value is None or own[1].value is None:
+        return None
+    width = own[0].value.numel()
+    if not all(_is_vector(one, width) for one in own):
+        return None
+    return own[0].value.flatten(), own[1].value.flatten()
+
+
+def _is_vector(one: Entry, width: int) -> bool:
+    value = one.value
+    return one.kind == "own" and value is not None and value.numel() == width == max(value.shape, default=0)
 
 
 def by_layer(entries: Sequence[Entry], count: int) -> tuple[list[list[Entry]], list[Entry]]:

@@ -107,8 +107,23 @@ class Student:
         self.guest.ask({"do": "set", "target": made, "values": values})
         return made, self.weights(made)
 
+    def built_again(self, made: Handle, target: str, *args: object) -> Handle:
+        """Another module with the same parameters, and whatever else is random in it drawn anew."""
+        request = {"do": "make", "target": target, "args": args, "named": {}, "seed": self.seed + 1}
+        found = self.guest.ask(request)
+        assert isinstance(found, Handle)
+        values = {one.full: one.value for one in self.weights(made) if one.value is not None}
+        self.guest.ask({"do": "set", "target": found, "values": values})
+        return found
+
     def stuck(self, target: Handle, args: Sequence[object], named: Named | None = None) -> list[str]:
         """The parameters on which the output depends though no gradient reaches them."""
+        return self.unreached(target, args, named)[0]
+
+    def unreached(
+        self, target: Handle, args: Sequence[object], named: Named | None = None
+    ) -> tuple[list[str], list[str]]:
+        """Parameters that no gradient reaches: those on which the output depends, and idle maps."""
         request = {
             "do": "gradients",
             "target": target,
@@ -120,15 +135,16 @@ class Student:
             found = self.guest.ask(request)
         except StudentError as error:
             if "does not require grad" in error.text:
-                return ["every weight"]
+                return ["every weight"], []
             raise
         assert isinstance(found, dict)
         without = [str(name) for name, size in found.items() if isinstance(size, float) and size < 1e-8]
         if not without:
-            return []
+            return [], []
         before = self.call(target, *args, named=named)
         entries = {one.full: one.value for one in self.weights(target)}
-        out = []
+        out: list[str] = []
+        idle: list[str] = []
         for name in without:
             value = entries.get(name)
             if value is None:
@@ -139,7 +155,9 @@ class Student:
             self.guest.ask({"do": "set", "target": target, "values": {name: value}})
             if _moved(before, after):
                 out.append(name)
-        return out
+            elif value.ndim > 1:  # the bias of keys is idle in every attention
+                idle.append(name)
+        return out, idle
 
     def work(self, target: Target, *args: object, named: Named | None = None) -> int:
         """How many numbers all operations of a call read and wrote."""

@@ -22,6 +22,7 @@ class Mistake:
     says: str
     choices: Choices = field(default_factory=dict, hash=False)
     lesson: str = ""
+    hides: tuple[str, ...] = ()  # names of properties that fail because of it, and need no naming
 
 
 @dataclass(frozen=True)

@@ -74,6 +74,26 @@ class MultiHeadedAttention(nn.Module):
         """
         raise NotImplementedError
 '''
+UNREGISTERED = Mistake(
+    "weights-not-registered",
+    "values with weights that are no parameters of the module: nothing would train them",
+)
+IDLE = Mistake(
+    "weights-idle", "values in which some of its maps have no part: a change of them changes nothing"
+)
+CONSTANT = Mistake("weights-constant", "weights that are the same whatever the input is")
+SWAPPED = Mistake(
+    "outputs-swapped",
+    "the weights first and the output second: swapped",
+    {"gives": "swapped"},
+    hides=("gradient-stopped", "weights-idle"),
+)
+AVERAGED = Mistake(
+    "weights-averaged",
+    "weights averaged over the heads, (B, T, T), in place of those of every head",
+    {"gives": "mean"},
+    "heads",
+)
 UNSCALED = (
     "its weights were found by probing, which cannot tell the scale of the scores from that of the weights"
 )
@@ -86,14 +106,13 @@ def masks_for(B: int, T: int, generator: torch.Generator) -> tuple[Tensor, Tenso
 
 
 def head_views(value: object, H: int, single: bool) -> Views:
-    """Output and weights; averaged weights of a module that gives no others count as such."""
+    """Output and weights, those of a single head without its axis."""
     views: Views = {}
     alpha = second_of(value)
     if isinstance(alpha, Tensor):
         if single and alpha.ndim == 4 and alpha.shape[1] == 1:
             alpha = alpha[:, 0]
-        averaged = not single and alpha.ndim == 3
-        views["mean of the weights" if averaged else "weights"] = alpha
+        views["weights"] = alpha
     elif single or not isinstance(value, Tensor):
         views["weights"] = "none"
     views["output"] = first_of(value)
@@ -123,12 +142,55 @@ def _observe(student: Student, symbol: str, sizes: tuple[int, int, int], single:
 
         tried.append(tried_case(student, case, act))
     tried += properties(student, made, "as a module", (x,))
+    again = (symbol, d, h) if single else (symbol, d, h, H)
+    tried += _learned(student, made, entries, again, x)
+    tried += _depending(student, made, x)
     candidates = [*_readings(entries, sizes), *_probed(student, made, many, single)]
-    return Observed(tuple(tried), tuple(candidates))
+    notes = tuple(f"never used: {case.inputs[0]}" for case, _ in tried if case.flaw is IDLE and case.inputs)
+    return Observed(tuple(tried), tuple(candidates), notes)
+
+
+def _learned(
+    student: Student, made: Handle, entries: list[Entry], again: tuple[str, int, int, *tuple[int, ...]],
+    x: Tensor,
+) -> Iterator[Tried]:  # fmt: skip
+    """All its numbers come from parameters, and all its maps have a part in them."""
+    if not any(one.learned for one in entries):
+        return
+
+    def registered() -> Views:
+        name, *sizes = again
+        other = student.built_again(made, name, *sizes)
+        one, two = (first_of(student.call(module, x)) for module in (made, other))
+        fits = isinstance(one, Tensor) and isinstance(two, Tensor) and one.shape == two.shape
+        return {"holds": fits and bool(torch.allclose(one, two, atol=1e-4, equal_nan=True))}  # type: ignore[arg-type]
+
+    yield tried_case(
+        student, Case("as a module", "a second one with the same parameters", (), UNREGISTERED), registered
+    )
+    try:
+        idle = ", ".join(student.unreached(made, (x,))[1])
+    except StudentError:
+        return
+    case = Case("as a module", "a change of every map", (idle,) if idle else (), IDLE)
+    yield case, {"holds": f"{idle} changes nothing" if idle else True}
+
+
+def _depending(student: Student, made: Handle, x: Tensor) -> Iterator[Tried]:
+    """The weights that are given depend on the input."""
+    try:
+        one, two = (second_of(student.call(made, z)) for z in (x, 2 * x))
+    except StudentError:
+        return
+    if isinstance(one, Tensor) and isinstance(two, Tensor) and one.shape == two.shape:
+        case = Case("without a mask", "the weights of two inputs", (), CONSTANT)
+        yield case, {"holds": not torch.allclose(one, two, atol=1e-6, equal_nan=True)}
 
 
 def _readings(entries: list[Entry], sizes: tuple[int, int, int]) -> Iterator[Candidate]:
     d, h, H = sizes
+    if any(one.kind == "attention" for one in entries) and d % H == 0:
+        h = d // H  # nn.MultiheadAttention has no width of its own for its heads
     shared = Mistake("heads-share-weights", "heads that all have the same weights", {}, "heads")
     for count, maps in enumerate(attention_readings(entries, d, H, h)):
         if count >= MOST:
@@ -187,21 +249,22 @@ MANY_NAMES = ("MultiHeadAttention", "MultiheadedSelfAttention", "MultiHeadSelfAt
 
 def predict_attention(candidate: Candidate, case: Case, choices: Choices) -> Views:
     """What attention with these weights and choices gives."""
+    maps = candidate.weights
+    if case.flaw is IDLE and case.inputs and isinstance(maps, HeadMaps) and not maps.probed:
+        return {"holds": f"{case.inputs[0]} changes nothing"}  # every map that is asked for was found
     if case.flaw is not None:
         return {"holds": True}
-    maps = candidate.weights
     if not isinstance(maps, HeadMaps):
         raise ValueError("no reading of the weights fits")
     x, mask = case.inputs[0], case.inputs[1] if len(case.inputs) > 1 else None
     assert isinstance(x, Tensor)
     assert mask is None or isinstance(mask, Tensor)
-    out, alphas = attend(x, maps, mask, **choices)  # type: ignore[arg-type]
-    single = len(maps.q) == 1
-    return {
-        "output": out,
-        "weights": alphas[:, 0] if single else alphas,
-        "mean of the weights": alphas.mean(1),
-    }
+    rest = {name: value for name, value in choices.items() if name != "gives"}
+    out, alphas = attend(x, maps, mask, **rest)  # type: ignore[arg-type]
+    alphas = alphas[:, 0] if len(maps.q) == 1 else alphas
+    if choices.get("gives") == "swapped":
+        return {"output": alphas, "weights": out}
+    return {"output": out, "weights": alphas.mean(1) if choices.get("gives") == "mean" else alphas}
 
 
 _PARTS = (PartPoints("without a mask", 2), PartPoints("with a mask", 2), PartPoints("as a module", 1))
@@ -212,10 +275,10 @@ _METHOD = (
 HEAD_TASK = Assignment(
     name="attention-head", title="AttentionHead", skeleton=HEAD, symbols=(("AttentionHead",),), parts=_PARTS,
     lesson="attention-complexity", observe=_observe_head, predict=predict_attention, method=_METHOD,
-    mistakes=(*MASK_MISTAKES, *SCALE_MISTAKES, *SOFTMAX_MISTAKES, *ROLE_MISTAKES),
+    mistakes=(SWAPPED, *MASK_MISTAKES, *SCALE_MISTAKES, *SOFTMAX_MISTAKES, *ROLE_MISTAKES),
 )  # fmt: skip
 MANY_TASK = Assignment(
     name="multi-headed-attention", title="MultiHeadedAttention", skeleton=MANY, parts=_PARTS, lesson="heads",
     symbols=(("MultiHeadedAttention", *MANY_NAMES),), observe=_observe_many, predict=predict_attention,
-    mistakes=(*HEAD_MISTAKES, *MASK_MISTAKES, *SCALE_MISTAKES, *SOFTMAX_MISTAKES, *ROLE_MISTAKES), method=_METHOD,
+    mistakes=(SWAPPED, AVERAGED, *HEAD_MISTAKES, *MASK_MISTAKES, *SCALE_MISTAKES, *SOFTMAX_MISTAKES, *ROLE_MISTAKES), method=_METHOD,
 )  # fmt: skip

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from regard.grade.modules import properties
-from regard.grade.readings import NormWeights, affine_maps, norms
+from regard.grade.readings import NormWeights, affine_maps
 from regard.grade.student import Entry, Student
 from regard.grade.task import (
     Assignment,
@@ -29,6 +29,7 @@ from regard.grade.tasks.stack import (
     StackSizes,
     given_weights,
     normed,
+    single_norms,
     stack_readings,
     transform,
 )
@@ -87,7 +88,7 @@ def _readings(entries: Sequence[Entry], sizes: StackSizes) -> Iterator[tuple[Dia
             own = [one for one in heads if not torch.equal(one[:, :-1], word)]
             tied = torch.cat([word, heads[0][:, -1:] if heads else torch.zeros(VOCAB, 1)], 1)
             for head in own or [tied]:
-                for norm in norms(stack.rest) or [PLAIN]:
+                for norm in single_norms(stack.rest, sizes.dim):
                     for place in places or [torch.zeros(CONTEXT, sizes.dim)]:
                         yield DialogueMaps(word, place, stack, norm, head), not own
 

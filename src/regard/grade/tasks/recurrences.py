@@ -62,6 +62,7 @@ def scalar_rnn(x: list[float], w_x: float, w_h: float, *, order: str = "", first
         h = w_h * x_t + w_x * h if order == "crossed" else w_x * x_t + w_h * h
         h = w_x * x_t - w_h * (states[-1] if states else 0.0) if order == "minus" else h
         h = w_h * (w_x * x_t + (states[-1] if states else 0.0)) if order == "outside" else h
+        h = w_x * x_t + (states[-1] if states else 0.0) if order == "unweighted" else h
         if order != "late":
             states.append(h)
     if gives == "with h_0":
@@ -83,6 +84,7 @@ SCALAR_TASK = function_task(
     mistakes=(
         Mistake("weights-swapped", "the recurrence with w_x and w_h exchanged", {"order": "swapped"}),
         Mistake("state-too-early", "the states before each step, from h_0 to h_{T−1}", {"order": "late"}),
+        Mistake("state-unweighted", "the recurrence with h_{t−1} in place of w_h·h_{t−1}", {"order": "unweighted"}),
         Mistake("minus-in-place-of-plus", "w_x·x_t − w_h·h_{t−1}", {"order": "minus"}),
         Mistake("weight-around-both", "w_h·(w_x·x_t + h_{t−1})", {"order": "outside"}),
         Mistake("starts-with-x", "a state that begins as x_1, without w_x", {"first": "x_1"}),
@@ -176,6 +178,8 @@ def grid_rnn(x: Tensor, W_in: Tensor, W_left: Tensor, W_top: Tensor, *, sides: s
         for col in range(cols):
             left = h[row][col - 1] if col or border == "wraps" else zero
             top = h[row - 1][col] if row or border == "wraps" else zero
+            if sides == "diagonal for top":
+                top = h[row - 1][col - 1] if row and col else zero
             if border == "carries" and not col and row:
                 left = h[row - 1][cols - 1]
             parts = [x[:, row, col] @ W_in.T]
@@ -206,6 +210,7 @@ GRID_TASK = function_task(
         Mistake("left-forgotten", "a recurrence along each column alone: the cell to the left is not used", {"sides": "top only"}),
         Mistake("activation-on-each-term", "tanh of every term and then their sum", {"sides": "apart"}),
         Mistake("diagonal-added", "a recurrence in which the cell above and to the left counts, too", {"sides": "diagonal"}),
+        Mistake("diagonal-in-place-of-top", "a recurrence that reads the cell above and to the left in place of the cell above", {"sides": "diagonal for top"}),
         Mistake("no-activation", "the recurrence without tanh", {"activation": "none"}),
         Mistake("relu-in-place-of-tanh", "the recurrence with relu in place of tanh", {"activation": "relu"}),
         Mistake("sigmoid-in-place-of-tanh", "the recurrence with a sigmoid in place of tanh", {"activation": "sigmoid"}),

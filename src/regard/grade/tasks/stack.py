@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import islice, product
 
 import torch
 from torch import Tensor
@@ -108,11 +108,12 @@ def _stacks(entries: Sequence[Entry], sizes: StackSizes) -> Iterator[StackMaps]:
 def _layers(entries: Sequence[Entry], sizes: StackSizes) -> Iterator[LayerMaps]:
     ups = [m.full for m in affine_maps(entries, sizes.dim) if len(m.full) == sizes.mlp]
     downs = [m.full for m in affine_maps(entries, sizes.mlp) if len(m.full) == sizes.dim]
-    there = norms(entries)
-    rotations = [tuple(there[i:] + there[:i]) for i in range(len(there))] or [()]
-    for heads in attention_readings(_by_name(entries), sizes.dim, sizes.heads, sizes.attn):
-        for up in ups[:2]:
-            for down in downs[:2]:
+    ways = norms(entries, sizes.dim)
+    first = ways[:1] if ways[0] == () else ways
+    for some in (first, ways[len(first) :]):
+        rotations = [there[i:] + there[:i] for there in some for i in range(max(1, len(there)))]
+        for heads in attention_readings(_by_name(entries), sizes.dim, sizes.heads, sizes.attn):
+            for up, down in product(ups[:2], downs[:2]):
                 for one in rotations:
                     yield LayerMaps(heads, up, down, one)
 
@@ -132,6 +133,11 @@ def _by_name(entries: Sequence[Entry]) -> list[Entry]:
     parents = {one.full: one.full.rpartition(".")[0].rpartition(".")[0] for one in entries}
     order = {name: i for i, name in enumerate(dict.fromkeys(parents.values()))}
     return sorted(entries, key=lambda one: (order[parents[one.full]], place(one)))
+
+
+def single_norms(entries: Sequence[Entry], width: int) -> list[NormWeights]:
+    """Every LayerNorm that there may be; the plain one where that is none for sure."""
+    return [one for way in norms(entries, width) for one in way or (PLAIN,)]
 
 
 def normed(x: Tensor, norm: NormWeights) -> Tensor:

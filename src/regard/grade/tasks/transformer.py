@@ -9,7 +9,6 @@ from torch import Tensor
 
 from regard.grade.attending import MASK_MISTAKES
 from regard.grade.modules import first_of, properties, second_of, tried_case
-from regard.grade.readings import norms
 from regard.grade.sandbox import StudentError
 from regard.grade.student import Entry, Student
 from regard.grade.task import (
@@ -31,6 +30,7 @@ from regard.grade.tasks.stack import (
     StackSizes,
     given_weights,
     normed,
+    single_norms,
     stack_readings,
     transform,
 )
@@ -151,7 +151,7 @@ def _predict(candidate: Candidate, case: Case, choices: Choices) -> Views:
     chosen = {name: str(value) for name, value in choices.items() if name not in ("gives", "behind")}
     out, alphas = transform(x, maps.layers, mask, **chosen)
     if "behind" in choices:
-        out = normed(out, norms(maps.rest)[0])
+        out = normed(out, single_norms(maps.rest, x.shape[-1])[0])
     return {"output": out, "weights": given_weights(alphas, str(choices.get("gives", "all")))}
 
 

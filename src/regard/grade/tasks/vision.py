@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from regard.grade.attending import mapped
 from regard.grade.modules import properties
-from regard.grade.readings import NormWeights, affine_maps, norms
+from regard.grade.readings import NormWeights, affine_maps
 from regard.grade.student import Entry, Student
 from regard.grade.task import Assignment, Candidate, Case, Choices, Mistake, Observed, PartPoints, Views
 from regard.grade.tasks.patches import CUT_MISTAKES, PatchMaps, embed, patch_readings
@@ -22,6 +22,7 @@ from regard.grade.tasks.stack import (
     StackSizes,
     given_weights,
     normed,
+    single_norms,
     stack_readings,
     transform,
 )
@@ -74,7 +75,7 @@ def _readings(entries: Sequence[Entry], sizes: StackSizes) -> Iterator[VisionMap
     for stack in stack_readings(entries, sizes):
         rest = stack.rest
         heads = [m.full for m in affine_maps(rest, sizes.dim) if len(m.full) == OUT]
-        for norm in norms(rest) or [PLAIN]:
+        for norm in single_norms(rest, sizes.dim):
             for head in heads[:2]:
                 for position, token in _tokens(rest, sizes.dim):
                     for patch in patches:
