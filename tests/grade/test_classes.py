@@ -162,18 +162,12 @@ def test_a_stop_says_how_far_it_came(tmp_path, sandbox):
     folder.mkdir()
     for name in ("ada", "bob", "cy", "dan"):
         (folder / f"{name}.py").write_text("import time\ntime.sleep(1.5)\n" + RIGHT)
-    call = [
-        sys.executable,
-        "-m",
-        "regard",
-        "grade",
-        "scalar-rnn",
-        str(folder),
-        "--out",
-        str(tmp_path / "out"),
-        "--workers",
-        "1",
-    ]
+    start = (  # a shell's background jobs, as this test may be one, are started deaf to SIGINT
+        "import signal, sys; from regard.cli.main import main; "
+        "signal.signal(signal.SIGINT, signal.default_int_handler); sys.exit(main(sys.argv[1:]))"
+    )
+    given = ["grade", "scalar-rnn", str(folder), "--out", str(tmp_path / "out"), "--workers", "1"]
+    call = [sys.executable, "-c", start, *given]
     with subprocess.Popen(call, stderr=subprocess.PIPE, text=True, start_new_session=True) as running:
         assert running.stderr is not None
         assert running.stderr.readline() == "ada: 3 of 3\n"

@@ -12,7 +12,7 @@ from regard.data.own.problems import visible
 from regard.grade import TASKS, get_task  # which lists the tasks, and asks this file when something is graded
 from regard.grade.judging import failed, judge
 from regard.grade.report import NamedMistake, Report
-from regard.grade.sandbox import Guest, GuestLost, Line, Sandbox
+from regard.grade.sandbox import Guest, GuestLost, Sandbox, SolutionLine
 from regard.grade.sources import pieces
 from regard.grade.student import NOTHING, Student
 from regard.grade.task import Assignment
@@ -115,7 +115,7 @@ def _faults(guest: Guest) -> list[str]:
     for one in guest.faults:
         text = str(one.get("text"))[:150]
         what = text if one.get("kind") == "TimeUp" else f"raises {one.get('kind')}: {text}"
-        out.append(visible(f"line {Line.of(guest.pieces, one.get('line'))} {what}"))
+        out.append(visible(f"line {SolutionLine.of(guest.pieces, one.get('line'))} {what}"))
     return out
 
 

@@ -48,10 +48,10 @@ class StudentError(Exception):
         self.kind, self.text, self.line = kind, text, line
 
 
-class Line(int):
+class SolutionLine(int):
     """A line of a solution, which reads as the line of its code cell where the solution is a notebook.
 
-    >>> f"line {Line.of(['x = 1', 'y = 2\\nz'], 3)}", f"line {Line.of(['x = 1'], 1)}"
+    >>> f"line {SolutionLine.of(['x = 1', 'y = 2\\nz'], 3)}", f"line {SolutionLine.of(['x = 1'], 1)}"
     ('line 2 of code cell 2', 'line 1')
     """
 
@@ -61,7 +61,7 @@ class Line(int):
         return self.text or int.__repr__(self)
 
     @classmethod
-    def of(cls, pieces: Sequence[str], number: object) -> Line:
+    def of(cls, pieces: Sequence[str], number: object) -> SolutionLine:
         """The line with this number of the pieces below each other; 0 is none."""
         line = cls(number if isinstance(number, int) else 0)
         left = int(line)
@@ -244,7 +244,7 @@ class Guest:
         answer = self._receive(seconds + 1.5)
         error = answer.get("error")
         if isinstance(error, dict):
-            known = Line.of(self.pieces, error.get("line"))
+            known = SolutionLine.of(self.pieces, error.get("line"))
             kind, text = visible(str(error.get("kind"))), str(error.get("text"))
             raise StudentError(kind, "\n".join(map(visible, text.splitlines())), known)
         return answer.get("value")
