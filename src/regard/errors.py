@@ -117,3 +117,12 @@ def how_to_install(extra: str) -> str:
         return f'pip install "regard[{extra}]"'
     where = "." if Path.cwd() == source else source
     return f'pip install -e "{where}[{extra}]"'
+
+
+def visible(name: str) -> str:
+    """A name on one line: what would break it, or colour a terminal, by its escape.
+
+    >>> print(visible("a\\nb"), visible("größer"))
+    a\\nb größer
+    """
+    return "".join(one if one.isprintable() or one == "\u200d" else ascii(one)[1:-1] for one in name)

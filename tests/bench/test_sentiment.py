@@ -107,4 +107,4 @@ def test_without_the_data_the_embedded_set_is_read(monkeypatch, capsys) -> None:
 
 def test_a_data_folder_is_for_this_benchmark_alone(tmp_path, capsys) -> None:
     assert main(["bench", "linear", "--data-dir", str(tmp_path)]) == 2
-    assert capsys.readouterr().err == "error: data-dir is for hub, sentiment, got it for linear\n"
+    assert capsys.readouterr().err == "error: data-dir is for dialogue, hub, sentiment, got it for linear\n"

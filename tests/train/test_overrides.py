@@ -135,7 +135,7 @@ def test_a_recipe_whose_fields_all_stand_at_the_top_is_read_as_one_in_parts():
 
     old = small.as_of_old(recipe)
     assert {"ema", "keep", "clip", "overfit"} < set(old)
-    assert len(old) == 24
+    assert len(old) == 25
     assert from_data(old) == recipe
     del old["read_every"]  # a field that a still earlier version did not have
     assert from_data(old) == recipe.but(read_every=20)

@@ -9,7 +9,7 @@ import typer
 
 from regard.cli.options import AsJson, print_json
 from regard.cli.own_data import LabelColumn, Size, TextColumn, source_of
-from regard.data.own.problems import visible
+from regard.errors import visible
 
 if TYPE_CHECKING:
     from regard.data.own.survey import Survey

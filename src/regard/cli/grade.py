@@ -101,7 +101,7 @@ class Outcome:
 def _class(
     folder: Path, task: str | None, outcome: Outcome, how: tuple[int, int | None, bool], as_json: bool
 ) -> None:
-    from regard.data.own.problems import visible
+    from regard.errors import visible
     from regard.grade import get_task
     from regard.grade.classes import grade_class
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import torch
 
 from regard import __version__, files
-from regard.data.own.problems import visible
+from regard.errors import visible
 from regard.grade.grading import grade_all
 from regard.grade.sandbox import Limits, NoIsolation, Sandbox
 from regard.grade.sources import LARGEST, SUFFIXES

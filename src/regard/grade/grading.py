@@ -8,7 +8,7 @@ from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 
-from regard.data.own.problems import visible
+from regard.errors import visible
 from regard.grade import TASKS, get_task  # which lists the tasks, and asks this file when something is graded
 from regard.grade.judging import failed, judge
 from regard.grade.report import NamedMistake, Report

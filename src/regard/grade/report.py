@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 
 from torch import Tensor
 
-from regard.data.own.problems import visible
+from regard.errors import visible
 from regard.grade.comparing import number, short
 
 MOST_SHOWN = 256  # numbers of a value that go into a report whole

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-from regard.data.own.problems import visible
+from regard.errors import visible
 from regard.files import remove
 from regard.grade.wire import BadMessage, Channel, Foreign, Handle, Silence
 

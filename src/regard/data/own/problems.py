@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 
+from regard.errors import visible
 from regard.values import Json
 
 SHOWN = 3  # problems that an error names; `regard data` lists them all
@@ -29,15 +30,6 @@ class DataProblem:
     def as_dict(self) -> Json:
         """File, line and reason, as JSON."""
         return asdict(self)
-
-
-def visible(name: str) -> str:
-    """A name on one line: what would break it, or colour a terminal, by its escape.
-
-    >>> print(visible("a\\nb"), visible("größer"))
-    a\\nb größer
-    """
-    return "".join(one if one.isprintable() or one == "\u200d" else ascii(one)[1:-1] for one in name)
 
 
 class BadData(ValueError):  # noqa: N818 - it says what the data are
