@@ -205,6 +205,7 @@ def test_curves_with_a_letter_and_where_they_cross(costs):
     seen.page.get_by_text("flops per token").wait_for()
     seen.key("log").uncheck()
     seen.write("last", "1000")
+    seen.wait_state("last=1000")
     settled(seen)
     picture.focus()
     for _ in range(40):
