@@ -75,7 +75,7 @@ FIXED = Mistake(
 
 
 @dataclass(frozen=True)
-class LocalSizes:
+class WindowSizes:
     """What a layer is made with."""
 
     ins: int
@@ -95,13 +95,13 @@ class LocalSizes:
 
 
 LAYOUTS = (
-    (ONE, LocalSizes(1, 1, (2, 3), 2)), (ONE, LocalSizes(1, 1, (3, 4), 2)), (MANY, LocalSizes(2, 3, (3, 4), 2)),
-    (MOVED, LocalSizes(1, 1, (3, 5), 2, stride=2)), (MOVED, LocalSizes(1, 1, (2, 3), 2, padding=1)),
-    (MOVED, LocalSizes(2, 2, (5, 4), 3, stride=2, padding=1)),
+    (ONE, WindowSizes(1, 1, (2, 3), 2)), (ONE, WindowSizes(1, 1, (3, 4), 2)), (MANY, WindowSizes(2, 3, (3, 4), 2)),
+    (MOVED, WindowSizes(1, 1, (3, 5), 2, stride=2)), (MOVED, WindowSizes(1, 1, (2, 3), 2, padding=1)),
+    (MOVED, WindowSizes(2, 2, (5, 4), 3, stride=2, padding=1)),
 )  # fmt: skip
 
 
-def windows(layout: LocalSizes, *, step: str = "", pad: str = "", count: str = "", window: str = "", turn: str = "",
+def windows(layout: WindowSizes, *, step: str = "", pad: str = "", count: str = "", window: str = "", turn: str = "",
             across: str = "all", order: str = "") -> Views:  # fmt: skip
     """The shape of what comes out, and which inputs (columns) each output (row) may depend on."""
     (rows, cols), k = layout.size, layout.kernel
@@ -138,7 +138,7 @@ def windows(layout: LocalSizes, *, step: str = "", pad: str = "", count: str = "
     return {"shape of an output": shape, "inputs that each output depends on": torch.ones_like(matrix) if across == "dense" else matrix}  # fmt: skip
 
 
-def _respond(student: Student, made: Handle, layout: LocalSizes, at: Tensor) -> tuple[Tensor, Tensor]:
+def _respond(student: Student, made: Handle, layout: WindowSizes, at: Tensor) -> tuple[Tensor, Tensor]:
     """What the layer gives at a point, and by how much that changes with each input."""
     many = layout.ins * math.prod(layout.size)
     x = torch.cat([torch.zeros(1, many), torch.eye(many)]) + at.flatten()
@@ -155,7 +155,7 @@ def _observe(student: Student) -> Observed:
     for number, (part, layout) in enumerate(LAYOUTS):
         x = 3 * torch.randn(layout.ins, *layout.size, generator=student.generator(number))
 
-        def act(layout: LocalSizes = layout, x: Tensor = x) -> Views:
+        def act(layout: WindowSizes = layout, x: Tensor = x) -> Views:
             made, _ = student.build(name, *layout.arguments())
             slopes = [_respond(student, made, layout, at)[1] for at in (x, -x)]
             some = torch.stack(slopes).abs().amax(0) > 1e-4  # input, filter, row, col
@@ -172,7 +172,7 @@ def _observe(student: Student) -> Observed:
 
 def _own(student: Student, name: str) -> Iterator[Tried]:
     """Whether all these weights are there, differ, and are learned."""
-    layout = LocalSizes(2, 3, (3, 4), 2)
+    layout = WindowSizes(2, 3, (3, 4), 2)
     try:
         made, entries = student.build(name, *layout.arguments())
         zero = torch.zeros(layout.ins, *layout.size)
@@ -216,7 +216,7 @@ def _held(flaw: Mistake, part: str, call: str, holds: bool, otherwise: str) -> T
     return Case(part, call, (), flaw), {"holds": True if holds else otherwise}
 
 
-def _shared(layout: LocalSizes, slope: Tensor, matrix: Tensor, bias: Tensor) -> Iterator[Tried]:
+def _shared(layout: WindowSizes, slope: Tensor, matrix: Tensor, bias: Tensor) -> Iterator[Tried]:
     taps = layout.kernel**2
     if not bool(((slope.abs() > 1e-4) <= (matrix > 0)).all()):
         yield Case(OWN, "its kernels"), Trouble("Untold", "they reach beyond their windows")
@@ -245,7 +245,7 @@ def predict(candidate: Candidate, case: Case, choices: Choices) -> Views:
     if case.flaw is not None:
         return {"holds": True}
     layout = case.inputs[0]
-    assert isinstance(layout, LocalSizes)
+    assert isinstance(layout, WindowSizes)
     return windows(layout, **choices)  # type: ignore[arg-type]
 
 
