@@ -102,10 +102,19 @@ class Judge:
             own = [one for one in values if one[0].part == part.name and not isinstance(one[1], Trouble)]
             if self.fits(candidate, {}, own):
                 continue
+            functions = {
+                one[0].inputs[0] for one in own if one[0].inputs and isinstance(one[0].inputs[0], str)
+            }
+            same_function = [
+                one
+                for one in values
+                if one[0].inputs and isinstance(one[0].inputs[0], str) and one[0].inputs[0] in functions
+            ]
             fitting = (
                 one
                 for one in self.task.mistakes
-                if self.fits(candidate, one.choices, own) and not self._contradicted(candidate, one, values)
+                if self.fits(candidate, one.choices, own)
+                and not self._contradicted(candidate, one, same_function)
             )
             found += [one for one in [next(fitting, None)] if one is not None]
         return tuple(found)
