@@ -234,7 +234,7 @@ def test_two_side_by_side(costs):
     seen.choose("view", "curves")
     seen.page.locator(".common .legend").get_by_text("gpt2-xl, strided(7)").wait_for()
     seen.key("compare").uncheck()
-    assert seen.page.get_by_label("Second model").is_hidden()
+    seen.page.get_by_label("Second model").wait_for(state="hidden")
     seen.clean()
 
 
@@ -319,7 +319,7 @@ def test_what_is_wrong_is_said_at_its_field(costs):
 
 
 def test_what_takes_long_is_seen_and_can_be_cancelled(costs):
-    slow = "randomblocks(16,97,7)|randomblocks(17,101,7)"
+    slow = "randomblocks(16,250,7)|randomblocks(17,251,7)"
     seen = costs(f"pattern={slow}&n=65536")
     seen.page.locator(".busy button").click()
     seen.page.get_by_role("button", name="Ask again").click()
