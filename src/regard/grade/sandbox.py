@@ -51,7 +51,8 @@ class StudentError(Exception):
 class SolutionLine(int):
     """A line of a solution, which reads as the line of its code cell where the solution is a notebook.
 
-    >>> f"line {SolutionLine.of(['x = 1', 'y = 2\\nz'], 3)}", f"line {SolutionLine.of(['x = 1'], 1)}"
+    >>> cells = ["x = 1", "y = 2\\nz"]
+    >>> f"line {SolutionLine.of(cells, 3)}", f"line {SolutionLine.of(cells[:1], 1)}"
     ('line 2 of code cell 2', 'line 1')
     """
 
