@@ -1,4 +1,4 @@
-"""Work that ends: a process is told to stop, and ended where it does not; models look at the clock."""
+"""Work that ends: a process is told to stop, and ended where it does not."""
 
 import asyncio
 import os
@@ -7,10 +7,8 @@ import signal
 import pytest
 
 from regard.studio import limits
-from regard.studio.budget import Budget
 from regard.studio.limits import FieldError
 from regard.studio.work import BusyError, Workers
-from regard.train import load_run
 
 # Minutes of sympy and of counting, each of which a limit is too late to see.
 SLOW = {
@@ -85,12 +83,3 @@ def test_too_many_are_told_to_come_again(monkeypatch):
             await workers.close()
 
     asyncio.run(story())
-
-
-def test_a_model_looks_at_the_clock(runs):
-    run = load_run(runs[2])
-    spent = Budget(0).of(run)
-    with pytest.raises(ValueError, match="this was stopped after 0 seconds"):
-        spent.predict(["the acting is dull"])
-    assert Budget(60).of(run).predict(["the acting is dull"])[0].label in ("negative", "positive")
-    assert all(not part._forward_pre_hooks for part in run.model.modules())
