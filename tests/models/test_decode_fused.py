@@ -71,7 +71,7 @@ ATTEND = {
     **{"part": F, "part_ml": F, "done": "*i32", "size": "i32", "first": "i32", "recent": "i32"},
     **{"scale": "fp32", "eps": "fp32"},
 }
-SHAPE = {"H": 12, "G": 12, "D": 64, "WIDE": 64, "EACH": 1, "SLOTS": 64}
+SHAPE = {"H": 12, "G": 12, "D": 64, "WIDE": 64, "EACH": 1, "SLOTS": 64, "DOT": False}
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -35,6 +35,10 @@ if TYPE_CHECKING:
 FEW = 4  # rows up to which a product reads each weight once without tensor cores
 WIDEST = 8192  # of a norm, which one program holds whole
 PROGRAMS = 264  # two for each multiprocessor of an H200
+LITTLE = 512 * 64  # numbers of the keys of a head that one program reads
+STREAMED_FROM = 12_000_000  # weights: below, a kernel ends before its stream has begun
+WIDEST_STREAMED = 16384  # columns, which lie in shared memory beside the weights
+WARPS, STAGES, STAGE = 8, 3, 16384  # of a streamed product; copies on their way, and the bytes of each
 
 
 def no_fused(model: GPT) -> str | None:
@@ -108,14 +112,20 @@ class FusedDecoder(Decoder):
         self.waves = self._waves()
         self.each, self.wide = _power(H // G), _power(D)
         self.slots = max(16, 4096 // (self.each * self.wide))
+        self.dot = self.dtype.itemsize == 2 and self.wide >= 16
+        if self.dot:
+            self.each, self.slots = max(16, self.each), max(16, (8192 if batch <= FEW else 4096) // self.wide)
         self.splits = {p: self._splits(place) for p, place in self.places.items()}
         most = max(self.splits.values(), default=1)
         self.part = room(G, most, self.each, self.wide, dtype=torch.float32)
         self.part_ml = room(G, most, 2, self.each, dtype=torch.float32)
         self.done = room(G, dtype=torch.int32)
         self.masks = {p: room(place.layout.size, dtype=torch.int8) for p, place in self.places.items()}
+        self.streams = batch == 1 and streams(device)
         head_rows = _rows_per_program(config.vocab_size, _power(config.width))
         self.parts = -(-config.vocab_size // head_rows)
+        if self._streams(self.head):
+            self.parts = _tile(self._read(self.head)[0], gated=False).programs
         self.best = room(self.parts, dtype=torch.float32)
         self.best_at = room(self.parts, dtype=torch.int32)
 
@@ -185,6 +195,9 @@ class FusedDecoder(Decoder):
     ) -> None:
         from regard.attention.triton.kernels_decode import project_kernel
 
+        if self._streams(layer):
+            self._stream(x, layer, y, norm, bent, add, best)
+            return
         gated = bent and self.gated
         width, rows = layer.weight.shape[1], y.shape[1]
         bias = bias_of(layer)
@@ -199,6 +212,38 @@ class FusedDecoder(Decoder):
             CHUNKS=-(-width // block), NORM=kind, SCALED=scales is not None, BIAS=bias is not None,
             BEND=self.bend if bent else "", GATED=gated, ADD=add, BEST=best,
             num_warps=max(1, min(8, each * block // 2048)), **self.early,
+        )  # fmt: skip
+
+    def _streams(self, layer: Affine) -> bool:
+        """Whether its product is for the kernel that streams weights."""
+        weight = self._read(layer)[0]
+        return (
+            self.streams
+            and weight.numel() >= STREAMED_FROM
+            and weight.shape[1] <= WIDEST_STREAMED
+            and weight.shape[1] % 16 == 0  # of int8 as of others, copies are of 16 bytes
+            and weight.data_ptr() % 16 == 0
+        )
+
+    def _stream(
+        self, x: Tensor, layer: Affine, y: Tensor, norm: nn.Module | None, bent: bool, add: bool, best: bool
+    ) -> None:
+        from regard.attention.triton.kernels_stream import stream_kernel
+
+        weight, scales = self._read(layer)
+        gated, bias, none = bent and self.gated, bias_of(layer), layer.weight  # which is not read
+        rows, width = y.shape[1], weight.shape[1]
+        tile = _tile(weight, gated)
+        kind, gain, shift, eps = _norm(norm, none)
+        chunks = -(-width // tile.block)
+        parts = _power(chunks)
+        stream_kernel[(tile.programs,)](
+            x, weight, none if scales is None else scales, none if bias is None else bias, gain, shift, y,
+            self.best, self.best_at, rows, width, eps, TALL=tile.tall, BLOCK=tile.block, HIGH=tile.high,
+            BESIDE=tile.beside, CHUNKS=chunks, PARTS=parts, STAGES=STAGES, WORD=16 // weight.itemsize,
+            EVEN=width % tile.block == 0, FINE=weight.itemsize > 1 and parts * tile.block <= 4096, NORM=kind,
+            SCALED=scales is not None, BIAS=bias is not None, BEND=self.bend if bent else "", GATED=gated,
+            ADD=add, BEST=best, num_warps=WARPS, **self.early,
         )  # fmt: skip
 
     def _read(self, layer: Affine) -> tuple[Tensor, Tensor | None]:
@@ -219,8 +264,8 @@ class FusedDecoder(Decoder):
             key_gain, self.mixed, self.part, self.part_ml, self.done, layout.size, layout.first,
             max(1, layout.recent),  # with no ring nothing goes round it
             self.head_width**-0.5, eps, H=self.heads, G=self.groups, D=self.head_width, WIDE=self.wide,
-            EACH=self.each, SLOTS=self.slots, SPLITS=splits, NORM=kind != "", ROTARY=self.rotary is not None,
-            SLOPES=self.bias is not None,
+            EACH=self.each, SLOTS=self.slots, SPLITS=splits, DOT=self.dot, NORM=kind != "",
+            ROTARY=self.rotary is not None, SLOPES=self.bias is not None,
             MASKED=not shows_all_held(pattern) or place.segments is not None, num_warps=4, **self.early,
         )  # fmt: skip
 
@@ -243,7 +288,10 @@ class FusedDecoder(Decoder):
         )
 
     def _splits(self, place: PatternSlots) -> int:
-        # As many programs as there are multiprocessors, but at least a few tiles of slots for each.
+        # As many programs as there are multiprocessors, but at least a few tiles of slots for each; adding up
+        # what several found takes longer than reading a little more.
+        if place.layout.size * self.wide <= LITTLE:
+            return 1
         wanted = max(1, PROGRAMS // (self.batch * self.groups))
         most = max(1, place.layout.size // (2 * self.slots))
         return 1 << (int(min(wanted, most, 64)).bit_length() - 1)
@@ -261,6 +309,35 @@ def starts_early(device: torch.device) -> dict[str, bool]:
     if device.type != "cuda" or torch.cuda.get_device_capability(device) < (9, 0):
         return {"EARLY": False}
     return {"EARLY": True, "launch_pdl": True}
+
+
+def streams(device: torch.device) -> bool:
+    """Whether there is a kernel that streams weights: Gluon's, from Ampere on."""
+    if device.type != "cuda" or torch.cuda.get_device_capability(device) < (8, 0):
+        return False
+    return importlib.util.find_spec("triton.experimental.gluon") is not None
+
+
+class Tile(NamedTuple):
+    """What a streamed product asks for at once: rows and columns; the rows of a thread, the warps that share
+    a row, and how many programs share all tiles."""
+
+    tall: int
+    block: int
+    high: int
+    beside: int
+    programs: int
+
+
+def _tile(weight: Tensor, gated: bool) -> Tile:
+    # A thread with several rows reads once what they are multiplied with: more of it than there are int8 weights.
+    high, beside = (4, 4) if weight.itemsize == 1 else (2 if gated else 1, 2)
+    tall = high * (WARPS // beside)
+    rows = weight.shape[0] // 2 if gated else weight.shape[0]
+    block = min(
+        STAGE // (tall * weight.itemsize), max(beside * 512 // weight.itemsize, _power(weight.shape[1]))
+    )
+    return Tile(tall, block, high, beside, min(PROGRAMS, -(-rows // (tall // 2 if gated else tall))))
 
 
 def _bend(feed: FeedForward | GatedFeedForward) -> str:

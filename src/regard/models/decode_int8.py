@@ -98,8 +98,8 @@ class Int8FusedDecoder(FusedDecoder):
     """
 
     def __init__(self, model: GPT, batch: int, capacity: int) -> None:
-        super().__init__(model, batch, capacity, many=False)
         self.packs = {layer: to_int8(layer.weight) for layer in affines(model)}
+        super().__init__(model, batch, capacity, many=False)
         self.tied = self.head is self.embed
         if self.tied:
             self.embed = deepcopy(model.embed).requires_grad_(False)

@@ -152,12 +152,14 @@ def project_kernel(x, weight, scales, bias, gamma, beta, y, best, best_at, rows,
 
 @triton.jit(do_not_specialize=["size", "first", "recent"])
 def attend_kernel(qkv, key, value, at, mask, slopes, cos, sin, query_gain, key_gain, out, part, part_ml, done,
-                  size, first, recent, scale, eps, H: tl.constexpr, G: tl.constexpr, D: tl.constexpr, WIDE: tl.constexpr, EACH: tl.constexpr,
-                  SLOTS: tl.constexpr, SPLITS: tl.constexpr, NORM: tl.constexpr, ROTARY: tl.constexpr,
+                  size, first, recent, scale, eps, H: tl.constexpr, G: tl.constexpr, D: tl.constexpr,
+                  WIDE: tl.constexpr, EACH: tl.constexpr, SLOTS: tl.constexpr, SPLITS: tl.constexpr,
+                  DOT: tl.constexpr, NORM: tl.constexpr, ROTARY: tl.constexpr,
                   SLOPES: tl.constexpr, MASKED: tl.constexpr, EARLY: tl.constexpr):  # fmt: skip
     """One group of heads of one row over a share of its slots; the new key and value are written to theirs.
 
-    The last program of a group to finish adds up what all of them found.
+    The last program of a group to finish adds up what all of them found. DOT: by tensor cores, which multiply
+    sixteen rows at once, however few heads there are.
     """
     row, split = tl.program_id(0), tl.program_id(1)
     _announce(EARLY)
@@ -199,24 +201,32 @@ def attend_kernel(qkv, key, value, at, mask, slopes, cos, sin, query_gain, key_g
     if split == 0:
         tl.store(key + past + slot * D + d, k_new, mask=inside)
         tl.store(value + past + slot * D + d, v_new, mask=inside)
-    k_new, v_new = k_new.to(tl.float32), v_new.to(tl.float32)
-    q = q * (scale * 1.4426950408889634)
     filled = tl.minimum(p + 1, size).to(tl.int32)
     share = tl.cdiv(tl.cdiv(filled, SPLITS), SLOTS) * SLOTS
     low = split * share
     high = tl.minimum(low + share, filled)
-    m = tl.full((EACH,), LOWEST, tl.float32)
-    l = tl.zeros((EACH,), tl.float32)
-    acc = tl.zeros((EACH, WIDE), tl.float32)
+    scale *= 1.4426950408889634  # scores are in base 2
+    # The new key is at hand; memory has it only for the steps to come.
+    own = (low <= slot) & (slot < high)
+    if MASKED:
+        own = own & (tl.load(mask + b * size + slot) != 0)
+    own_score = tl.sum(q * k_new.to(tl.float32)[None, :], 1) * scale
+    m = tl.where(own, own_score, LOWEST)
+    l = tl.where(own, 1.0, tl.zeros((EACH,), tl.float32))
+    acc = tl.where(own, v_new.to(tl.float32)[None, :], tl.zeros((EACH, WIDE), tl.float32))
+    if DOT:
+        q_dot = q.to(kind)
     for begin in range(low, high, SLOTS):
         s = begin + tl.arange(0, SLOTS)
-        seen = s < high
+        seen = (s < high) & (s != slot)
         there = past + s[:, None].to(tl.int64) * D + d[None, :]
-        load = seen[:, None] & inside[None, :]
-        new = (s == slot)[:, None]
-        k = tl.where(new, k_new[None, :], tl.load(key + there, mask=load, other=0.0).to(tl.float32))
-        v = tl.where(new, v_new[None, :], tl.load(value + there, mask=load, other=0.0).to(tl.float32))
-        scores = tl.sum(q[:, None, :] * k[None, :, :], 2)  # EACH SLOTS, in base 2
+        load = (s < high)[:, None] & inside[None, :]
+        k = tl.load(key + there, mask=load, other=0.0)
+        v = tl.load(value + there, mask=load, other=0.0)
+        if DOT:
+            scores = tl.dot(q_dot, tl.trans(k)) * scale
+        else:
+            scores = tl.sum(q[:, None, :] * k.to(tl.float32)[None, :, :], 2) * scale  # EACH SLOTS
         if SLOPES:
             held = tl.where(s < first, s, p - (p - s) % recent)
             slope = tl.load(slopes + g * (H // G) + h, mask=h < H // G, other=0.0) * 1.4426950408889634
@@ -228,7 +238,10 @@ def attend_kernel(qkv, key, value, at, mask, slopes, cos, sin, query_gain, key_g
         weights = tl.where(seen[None, :], tl.exp2(scores - top[:, None]), 0.0)
         shrink = tl.exp2(m - top)
         l = l * shrink + tl.sum(weights, 1)
-        acc = acc * shrink[:, None] + tl.sum(weights[:, :, None] * v[None, :, :], 1)
+        if DOT:
+            acc = tl.dot(weights.to(kind), v, acc * shrink[:, None])
+        else:
+            acc = acc * shrink[:, None] + tl.sum(weights[:, :, None] * v.to(tl.float32)[None, :, :], 1)
         m = top
     to = out + b * H * D + (g * (H // G) + h)[:, None] * D + d[None, :]
     if SPLITS == 1:
