@@ -3,9 +3,13 @@
 A driver that only names its target lets Triton make the machine code of what `attend` would launch.
 """
 
+import subprocess
+from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any
 
 import torch
+import triton
 from triton.backends.compiler import GPUTarget
 from triton.runtime import driver
 
@@ -31,11 +35,27 @@ class Hopper:
         return 0
 
 
+def assert_fits(found: Any) -> None:
+    """No register goes to memory, the products are those of warpgroups, and both kinds of tile are fetched."""
+    tools = Path(triton.__file__).parent / "backends" / "nvidia" / "bin"
+    with NamedTemporaryFile(suffix=".cubin") as file:
+        file.write(found.asm["cubin"])
+        file.flush()
+        command = [tools / "cuobjdump", "--dump-resource-usage", file.name]
+        used = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert " STACK:0 " in used, used
+    assert found.metadata.shared <= 232_448  # what a program can have there
+    for word in ("wgmma.mma_async", "cp.async.bulk.tensor.4d", "setmaxnreg.inc"):
+        assert word in found.asm["ptx"], word
+
+
 def compiled(
     self: launch.Kernel, programs: int, arguments: tuple, options: dict[str, int], *_: object
 ) -> None:
     found = self.function.warmup(*arguments, grid=(programs,), **options)
     assert len(found.asm["cubin"]) > 1000
+    if self.name == "hopper_forward":
+        assert_fits(found)
     MADE[self.name] = MADE.get(self.name, 0) + 1
 
 

@@ -396,17 +396,22 @@ def _chosen_cuda(form: Form) -> Choice:
     if form.plain and _folds(form):
         return Choice("folded", "windows and long documents are whole problems that torch's kernels run best")
     refusal = backend("triton").refuses(form)
-    if refusal is None and form.D in MANY_KEYS and _runs("hopper", form):
-        keys = flash.keys_of_a_row(form.pattern, form.N, form.M)
-        if keys is not None and keys >= MANY_KEYS[form.D]:
-            return Choice("hopper", f"rows of {keys:,.0f} keys by our Gluon kernel, backward by the others")
     if refusal is None:
-        if bands_of(form.pattern) is not None:
-            return Choice("triton", "the keys of a row follow from arithmetic")
-        return Choice("triton", "the non-empty tiles are listed and only those are computed")
+        return _chosen_kernel(form)
     if sdpa.refuses(form) is None:
         return Choice("sdpa", f"a dense mask, because our kernels cannot: {refusal}")
     return Choice("reference", f"the definition, because our kernels cannot: {refusal}")
+
+
+def _chosen_kernel(form: Form) -> Choice:
+    """Which of our own kernels for any length."""
+    if form.D in MANY_KEYS and _runs("hopper", form):
+        keys = flash.keys_of_a_row(form.pattern, form.N, form.M)
+        if keys is not None and keys >= MANY_KEYS[form.D]:
+            return Choice("hopper", f"rows of {keys:,.0f} keys by our Gluon kernel for Hopper")
+    if bands_of(form.pattern) is not None:
+        return Choice("triton", "the keys of a row follow from arithmetic")
+    return Choice("triton", "the non-empty tiles are listed and only those are computed")
 
 
 def _chosen_cpu(form: Form) -> Choice:  # noqa: PLR0911 - a list of cases

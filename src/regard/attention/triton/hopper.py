@@ -1,4 +1,4 @@
-"""Our Gluon kernel as a backend: a forward pass for Hopper over one band or documents, and our backward pass."""
+"""Our Gluon kernel as a backend: for Hopper, over one band or documents; backward by our other kernels."""
 
 from __future__ import annotations
 
@@ -83,12 +83,12 @@ def forward(q: Tensor, k: Tensor, v: Tensor, a: Arranged) -> tuple[Tensor, Tenso
     starts, ends = (lse, lse) if shape.documents is None else _stretches(shape.documents, form.M, form.device)
     cols = shape.kind.cols
     described = (_described(q, PART), _described(k, cols), _described(v, cols))
-    arguments = (*described, out, lse, starts, ends, shape.extent, shape.reach, a.plan.numbers.scale, shape.kind)
-    FORWARD.start(shape.programs, arguments, REGISTERS, (form, a.plan.numbers.scale), (out,))
+    beside = (starts, ends, shape.extent, shape.reach, a.plan.numbers.scale, shape.kind)
+    FORWARD.start(shape.programs, (*described, out, lse, *beside), REGISTERS, form, (out,))
     return out, lse
 
 
-FORWARD = Kernel("kernels_hopper", "forward")
+FORWARD = Kernel("kernels_hopper", "hopper_forward")
 
 
 def kind_of(band: Band, width: int) -> HopperKind:
@@ -141,10 +141,9 @@ def _stretches(documents: Documents, m: int, device: torch.device) -> tuple[Tens
 
     def made() -> tuple[Tensor, Tensor]:
         lengths = torch.tensor(documents.lengths)
-        ends = lengths.cumsum(0)
-        return tuple(
-            torch.repeat_interleave(x, lengths)[:m].int().to(device) for x in (ends - lengths, ends.clamp(max=m))
-        )  # type: ignore[return-value]
+        last = lengths.cumsum(0)
+        first, last = (torch.repeat_interleave(x, lengths)[:m].int() for x in (last - lengths, last))
+        return first.to(device), last.to(device)
 
     return _STRETCHES.get((documents, m, device), made)
 

@@ -8,11 +8,9 @@ way. In a band every query sees one stretch of keys [first, last), which is all 
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.hopper import (
-    fence_async_shared,
     mbarrier,
     tma,
     warpgroup_mma,
-    warpgroup_mma_init,
     warpgroup_mma_wait,
 )
 
@@ -97,10 +95,14 @@ def _produce(Q, K, V, starts, ends, sizes, reach, q_tiles, k_tiles, v_tiles, bar
             slot, phase = count % stages, (count // stages & 1) ^ 1
             mbarrier.wait(k_empty.index(slot), phase)
             mbarrier.expect(k_full.index(slot), K.block_type.nbytes)
-            tma.async_copy_global_to_shared(K, [b, g, t * KIND.cols, 0], k_full.index(slot), k_tiles.index(slot))
+            tma.async_copy_global_to_shared(
+                K, [b, g, t * KIND.cols, 0], k_full.index(slot), k_tiles.index(slot)
+            )
             mbarrier.wait(v_empty.index(slot), phase)
             mbarrier.expect(v_full.index(slot), V.block_type.nbytes)
-            tma.async_copy_global_to_shared(V, [b, g, t * KIND.cols, 0], v_full.index(slot), v_tiles.index(slot))
+            tma.async_copy_global_to_shared(
+                V, [b, g, t * KIND.cols, 0], v_full.index(slot), v_tiles.index(slot)
+            )
             count += 1
         done += 1
 
@@ -236,8 +238,8 @@ def _consume(O, LSE, starts, ends, sizes, reach, scale, q_tiles, k_tiles, v_tile
         done += 1
 
 
-@gluon.jit(do_not_specialize=["reach"])
-def forward(Q, K, V, O, LSE, starts, ends, sizes, reach, scale, KIND: gl.constexpr):
+@gluon.jit(do_not_specialize=["sizes", "reach"])
+def hopper_forward(Q, K, V, O, LSE, starts, ends, sizes, reach, scale, KIND: gl.constexpr):
     """The output, contiguous, and the normalisers in base 2; Q, K and V are descriptors of (B, heads, rows, D)."""
     stages: gl.constexpr = KIND.stages
     q_tiles = gl.allocate_shared_memory(Q.dtype, [2, 1, 1, HALF, KIND.width], Q.layout)
