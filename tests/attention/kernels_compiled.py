@@ -36,7 +36,7 @@ class Hopper:
 
 
 def assert_fits(found: Any) -> None:
-    """No register goes to memory, the products are those of warpgroups, and both kinds of tile are fetched."""
+    """No register goes to memory, the products are those of warpgroups, the tiles come by the copy engine."""
     tools = Path(triton.__file__).parent / "backends" / "nvidia" / "bin"
     with NamedTemporaryFile(suffix=".cubin") as file:
         file.write(found.asm["cubin"])

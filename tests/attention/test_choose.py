@@ -240,7 +240,7 @@ def test_where_the_gluon_kernel_is_ahead(
     ("pattern", "sizes", "why"),
     [
         (Strided(back=9), {"D": 80, "E": 80}, "it knows widths of 64 and 128, got D=80, E=80"),
-        (Strided(back=9), {"n": (900, 600)}, "no more queries than keys, got 900 and 600"),
+        (Full(), {"n": (900, 600)}, "no more queries than keys, got 900 and 600"),
         (Strided(back=9), {"dtype": torch.float32}, "it knows bfloat16 and float16, got torch.float32"),
         (COMPOSITE, {}, "one stretch of keys for each query"),
         (Dilated(back=9, step=4), {}, "one stretch of keys for each query"),

@@ -36,8 +36,8 @@ def test_every_kernel_compiles_for_a_gpu() -> None:
     )
     assert run.returncode == 0, run.stderr[-4000:]
     assert run.stdout.split() == [
-        "add_sheets", "backward_key", "backward_query", "forward", "hopper_forward", "segment_bounds", "segment_extents",
-        "short_backward", "short_forward",
+        "add_sheets", "backward_key", "backward_query", "forward", "hopper_forward", "segment_bounds",
+        "segment_extents", "short_backward", "short_forward",
     ]  # fmt: skip
 
 

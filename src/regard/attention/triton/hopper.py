@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -79,12 +79,14 @@ def forward(q: Tensor, k: Tensor, v: Tensor, a: Arranged) -> tuple[Tensor, Tenso
     form = a.plan.form
     B, H, _, N, _, D, _ = form.sizes
     out, lse = q.new_empty((B, H, N, D)), q.new_empty((B, H, N), dtype=torch.float32)
-    shape = _shape(form)
-    starts, ends = (lse, lse) if shape.documents is None else _stretches(shape.documents, form.M, form.device)
-    cols = shape.kind.cols
+    launch = _launch(form)
+    starts, ends = (
+        (lse, lse) if launch.documents is None else _stretches(launch.documents, form.M, form.device)
+    )
+    cols = launch.kind.cols
     described = (_described(q, PART), _described(k, cols), _described(v, cols))
-    beside = (starts, ends, shape.extent, shape.reach, a.plan.numbers.scale, shape.kind)
-    FORWARD.start(shape.programs, (*described, out, lse, *beside), REGISTERS, form, (out,))
+    beside = (starts, ends, launch.extent, launch.reach, a.plan.numbers.scale, launch.kind)
+    FORWARD.start(launch.programs, (*described, out, lse, *beside), REGISTERS, form, (out,))
     return out, lse
 
 
@@ -105,7 +107,7 @@ def stays(kind: HopperKind) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Shape:
+class HopperLaunch:
     """What a launch is told beside its tensors."""
 
     kind: HopperKind
@@ -116,7 +118,7 @@ class Shape:
 
 
 @lru_cache(maxsize=1 << 12)
-def _shape(form: Form) -> Shape:
+def _launch(form: Form) -> HopperLaunch:
     bands = bands_of(form.pattern, form.M)
     assert bands is not None
     band = bands[0]
@@ -125,7 +127,7 @@ def _shape(form: Form) -> Shape:
     total = B * H * count
     programs = min(total, _processors(form.device)) if stays(kind) else total
     reach = Reach(band.gap, band.back or 0, band.window or 1, 0)
-    return Shape(kind, Extent(H, G, N, M, count, total), reach, band.documents, programs)
+    return HopperLaunch(kind, Extent(H, G, N, M, count, total), reach, band.documents, programs)
 
 
 @cache
@@ -148,7 +150,7 @@ def _stretches(documents: Documents, m: int, device: torch.device) -> tuple[Tens
     return _STRETCHES.get((documents, m, device), made)
 
 
-def _described(x: Tensor, rows: int) -> Any:
+def _described(x: Tensor, rows: int) -> object:
     """A tensor as the copy engine is told of it: rows of so many per tile, lying where 16 bytes begin."""
     step = 16 // x.element_size()
     strides = [s if n > 1 else x.shape[3] for s, n in zip(x.stride()[:3], x.shape[:3], strict=True)]
@@ -160,7 +162,7 @@ def _described(x: Tensor, rows: int) -> Any:
 
 
 @cache
-def _descriptor(rows: int, width: int, dtype: torch.dtype) -> tuple[Any, Any]:
+def _descriptor(rows: int, width: int, dtype: torch.dtype) -> tuple[Callable[..., object], object]:
     gl = import_module("triton.experimental.gluon.language")
     element = gl.bfloat16 if dtype == torch.bfloat16 else gl.float16
     layout = gl.NVMMASharedLayout.get_default_for([1, 1, rows, width], element)
