@@ -246,7 +246,7 @@ print(",".join(sorted({{name.partition(".")[0] for name in sys.modules}})))
 
 
 def holds_kernels(path: Path) -> bool:
-    return re.search(r"^import triton\b", path.read_text(encoding="utf-8"), re.MULTILINE) is not None
+    return re.search(r"^(import|from) triton\b", path.read_text(encoding="utf-8"), re.MULTILINE) is not None
 
 
 def import_alone(modules: list[str]) -> subprocess.CompletedProcess[str]:

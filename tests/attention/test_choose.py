@@ -12,6 +12,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 from regard.attention import BACKENDS, Choice, DistanceBias, attend, choose, engine, flash
 from regard.attention.engine import MODULES
+from regard.attention.triton import hopper
 from regard.pattern import (
     Blocks,
     Causal,
@@ -205,6 +206,53 @@ def test_long_documents_are_apart_where_it_is_not() -> None:
         x = torch.empty(1, 16, 65_536, 64, dtype=torch.bfloat16, device="cuda")
     assert choose(x, x, Documents((40_000, 25_536)) & Causal()).impl == "folded"
     assert choose(x, x, Documents((1024,) * 64)).impl == "triton"
+
+
+HOPPER: list[tuple[Pattern, dict[str, Any], str]] = [
+    (Strided(back=4096), {}, "hopper"),
+    (Strided(back=256), {}, "triton"),  # rows too short
+    (Strided(back=4096), {"D": 128}, "triton"),  # no number for this width
+    (Strided(back=4096), {"dtype": torch.float32}, "triton"),
+    (Strided(back=4096), {"bias": DistanceBias((1.0,) * 16)}, "triton"),
+    (COMPOSITE, {}, "triton"),
+    (Causal(), {}, "sdpa"),
+]
+
+
+@pytest.mark.parametrize(("pattern", "options", "impl"), HOPPER, ids=lambda x: str(x)[:40])
+def test_where_the_gluon_kernel_is_ahead(
+    pattern: Pattern, options: dict[str, Any], impl: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hopper, "_machine", lambda device: None)
+    monkeypatch.setattr(engine, "MANY_KEYS", {64: 2000})
+    engine.chosen.cache_clear()
+    options = dict(options)
+    D, dtype = options.pop("D", 64), options.pop("dtype", torch.bfloat16)
+    with FakeTensorMode():
+        x = torch.empty(1, 16, 32_768, D, dtype=dtype, device="cuda")
+        choice = choose(x, x, pattern, **options)
+    engine.chosen.cache_clear()
+    assert choice.impl == impl
+    assert_sentence(choice, "by our Gluon kernel" if impl == "hopper" else "")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "sizes", "why"),
+    [
+        (Strided(back=9), {"D": 80, "E": 80}, "it knows widths of 64 and 128, got D=80, E=80"),
+        (Full(), {"n": (900, 600)}, "no more queries than keys, got 900 and 600"),
+        (Strided(back=9), {"dtype": torch.float32}, "it knows bfloat16 and float16, got torch.float32"),
+        (COMPOSITE, {}, "one stretch of keys for each query"),
+        (Dilated(back=9, step=4), {}, "one stretch of keys for each query"),
+    ],
+)
+def test_what_the_gluon_kernel_refuses(
+    pattern: Pattern, sizes: dict[str, Any], why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hopper, "_machine", lambda device: None)
+    sizes = {"n": 600, "D": 64, "E": 64, "dtype": torch.bfloat16} | sizes
+    with pytest.raises(ValueError, match=f"impl='hopper' cannot: .*{why}"):
+        attend(*inputs(sizes.pop("n"), **sizes), pattern, impl="hopper")
 
 
 def test_a_device_without_kernels_of_ours() -> None:

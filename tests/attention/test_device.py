@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from regard.attention import DistanceBias, attend, flash
+from regard.attention.triton import hopper
 from regard.pattern import (
     Blocks,
     Causal,
@@ -160,3 +161,63 @@ class TestFlash:
                 )
         finally:
             torch.use_deterministic_algorithms(False)
+
+
+class TestHopper:
+    """The Gluon kernel forward with our backward pass, at sizes where tiles of 64 and 128 begin and end."""
+
+    LENGTHS = Documents((300, 1, 854))
+    PATTERNS = (
+        *(Full(), Causal(), Strided(back=5), Strided(back=200), Strided(back=5000), Windowed(size=300)),
+        *(Blocks(size=100), Windowed(size=500) & Strided(back=99), LENGTHS, LENGTHS & Causal()),
+    )
+
+    @pytest.fixture(autouse=True)
+    def on_hopper(self) -> None:
+        if torch.cuda.get_device_capability()[0] != 9 or not hopper.installed():
+            pytest.skip("needs a Hopper GPU and Gluon")
+
+    @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+    @pytest.mark.parametrize("width", [64, 128])
+    @pytest.mark.parametrize("pattern", PATTERNS, ids=str)
+    def test_values_and_gradients(self, pattern: Pattern, width: int, dtype: torch.dtype) -> None:
+        for sizes in ({"B": 1, "H": 4}, {"B": 2, "H": 4, "G": 2}):
+            xs, grad = on_device(1155, **sizes, D=width, E=width, dtype=dtype)
+            assert assert_matches(xs, pattern, ("hopper",), grad=grad) == ["hopper"]
+
+    @pytest.mark.parametrize("n", [1, 63, 64, 65, 128, 129, 1024])
+    @pytest.mark.parametrize("pattern", [Causal(), Strided(back=70)], ids=str)
+    def test_lengths(self, pattern: Pattern, n: int) -> None:
+        xs, grad = on_device(n, H=2, D=64, E=64, dtype=torch.bfloat16)
+        assert assert_matches(xs, pattern, ("hopper",), grad=grad) == ["hopper"]
+
+    @pytest.mark.parametrize("pattern", [Full(), Causal(), Strided(back=200), Windowed(size=300)], ids=str)
+    def test_fewer_queries_than_keys(self, pattern: Pattern) -> None:
+        xs, grad = on_device((300, 1155), B=2, H=4, G=2, D=128, E=128, dtype=torch.bfloat16)
+        assert assert_matches(xs, pattern, ("hopper",), grad=grad) == ["hopper"]
+
+    def test_rows_that_lie_anywhere(self) -> None:
+        """Heads inside rows, a start that is not aligned, a stride that is not a multiple of 16 bytes."""
+        xs, grad = on_device(200, H=2, D=64, E=64, dtype=torch.bfloat16)
+        inside = tuple(x.transpose(1, 2).contiguous().transpose(1, 2) for x in xs)
+        shifted = tuple(torch.cat([x.flatten()[:1], x.flatten()])[1:].view(x.shape) for x in xs)
+        odd = tuple(torch.cat([x, x[..., :1]], -1)[..., :64] for x in xs)
+        for given in (inside, shifted, odd):
+            q, k, v = given
+            assert assert_matches((q, k, v), Strided(back=70), ("hopper",), grad=grad) == ["hopper"]
+
+    def test_more_work_than_programs_that_stay(self) -> None:
+        """Every one of them goes through several tiles of queries, and each run gives the same bits."""
+        xs, _ = on_device(4000, H=16, D=64, E=64, dtype=torch.bfloat16)
+        for pattern in (Strided(back=300), Causal()):
+            out = attend(*xs, pattern, impl="hopper")
+            torch.testing.assert_close(out, attend(*xs, pattern, impl="triton"), atol=2e-2, rtol=2e-2)
+            assert all(torch.equal(out, attend(*xs, pattern, impl="hopper")) for _ in range(5))
+
+    def test_normalisers(self) -> None:
+        """They are the definition's, also of rows that see nothing."""
+        xs, _ = on_device(500, H=2, D=64, E=64, dtype=torch.bfloat16)
+        for pattern in (Causal(), Strided(back=70)):
+            _, lse = attend(*xs, pattern, impl="hopper", return_lse=True)
+            _, true = attend(*(x.double() for x in xs), pattern, impl="reference", return_lse=True)
+            torch.testing.assert_close(lse.double(), true, atol=1e-2, rtol=1e-3)

@@ -36,9 +36,14 @@ def test_every_kernel_compiles_for_a_gpu() -> None:
     )
     assert run.returncode == 0, run.stderr[-4000:]
     assert run.stdout.split() == [
-        "add_sheets", "backward_key", "backward_query", "forward", "segment_bounds", "segment_extents",
-        "short_backward", "short_forward",
+        "add_sheets", "backward_key", "backward_query", "forward", "hopper_forward", "segment_bounds",
+        "segment_extents", "short_backward", "short_forward",
     ]  # fmt: skip
+
+
+def test_the_hopper_kernel_needs_one() -> None:
+    with pytest.raises(ValueError, match="impl='hopper' cannot: it runs on CUDA, the query is on cpu"):
+        attend(*inputs(8), Causal(), impl="hopper")
 
 
 @pytest.mark.skipif(INTERPRETED, reason="the interpreter lets the kernels run here")

@@ -21,12 +21,13 @@ from regard.pattern import Full, Pattern
 SMALL = 1 << 15  # pairs below which one masked call beats any plan on a CPU
 MIDDLE = 1 << 18  # and those below which kept masks of tiles beat a plan made anew
 NEAR = 256  # positions that residue classes must reach, for folding to be worth while
-KERNELS = ("triton", "short", "flash", "mixed", "flex")  # which read their inputs as they are
+KERNELS = ("triton", "hopper", "short", "flash", "mixed", "flex")  # which read their inputs as they are
 # Measured on an H200: multiplications of scores below which starting FlashAttention-4's kernels takes longer
 # than running them, and keys of a row up to which our forward pass is ahead, for widths to 64 and wider ones.
 STARTED = 12_000_000_000
 FEW_KEYS = (1400, 200)
 LONG = 4096  # an average document from which each is worth its own kernels
+MANY_KEYS: dict[int, int] = {}  # and by head width those from which the Gluon kernel is; none measured yet
 FEW = 16  # queries that a cache serves at a time
 
 
@@ -48,6 +49,7 @@ BACKENDS = {
     "gathered": "the non-empty tiles of any pattern gathered per query tile; CPU",
     "packed": "documents packed in a row, each on its own; CPU",
     "triton": "our kernels over bands, windows, segments and tile lists; CUDA",
+    "hopper": "our Gluon kernel forward over a band or documents; Hopper",
     "short": "our kernel for short sequences, straight from the fused projection of a layer; CUDA",
     "flash": "FlashAttention-4, where flash-attn-4 is installed; Hopper and Blackwell",
     "mixed": "our kernels forward, FlashAttention-4 backward",
@@ -57,6 +59,7 @@ BACKENDS = {
 MODULES = {name: f"cpu.{name}" for name in ("folded", "chunked", "gathered", "packed")} | {
     "triton": "triton.tiles",
     "short": "triton.short",
+    "hopper": "triton.hopper",
 }
 
 
@@ -394,12 +397,21 @@ def _chosen_cuda(form: Form) -> Choice:
         return Choice("folded", "windows and long documents are whole problems that torch's kernels run best")
     refusal = backend("triton").refuses(form)
     if refusal is None:
-        if bands_of(form.pattern) is not None:
-            return Choice("triton", "the keys of a row follow from arithmetic")
-        return Choice("triton", "the non-empty tiles are listed and only those are computed")
+        return _chosen_kernel(form)
     if sdpa.refuses(form) is None:
         return Choice("sdpa", f"a dense mask, because our kernels cannot: {refusal}")
     return Choice("reference", f"the definition, because our kernels cannot: {refusal}")
+
+
+def _chosen_kernel(form: Form) -> Choice:
+    """Which of our own kernels for any length."""
+    if form.D in MANY_KEYS and _runs("hopper", form):
+        keys = flash.keys_of_a_row(form.pattern, form.N, form.M)
+        if keys is not None and keys >= MANY_KEYS[form.D]:
+            return Choice("hopper", f"rows of {keys:,.0f} keys by our Gluon kernel for Hopper")
+    if bands_of(form.pattern) is not None:
+        return Choice("triton", "the keys of a row follow from arithmetic")
+    return Choice("triton", "the non-empty tiles are listed and only those are computed")
 
 
 def _chosen_cpu(form: Form) -> Choice:  # noqa: PLR0911 - a list of cases

@@ -20,7 +20,7 @@ from torch.library import Library
 from regard.attention import engine, sdpa  # the engine hands over to this file where a compiler looks on
 from regard.attention.bias import DistanceBias
 from regard.attention.problem import Attended, Problem, Segments
-from regard.attention.triton import plan, short, tiles
+from regard.attention.triton import hopper, plan, short, tiles
 from regard.pattern import Pattern, parse
 
 INPUTS = (
@@ -32,6 +32,7 @@ LIBRARY = Library("regard", "FRAGMENT")
 LIBRARY.define(f"attend({INPUTS}) -> (Tensor, Tensor)")  # the output, and normalisers in base 2
 LIBRARY.define(f"attend_backward(Tensor grad, Tensor? of_lse, Tensor out, Tensor kept, {INPUTS}) -> Tensor[]")
 
+OURS = {"triton": tiles, "hopper": hopper}  # whose backward pass is one
 _parse = lru_cache(maxsize=256)(parse)
 
 
@@ -99,9 +100,9 @@ def problem_of_operation(  # noqa: PLR0913, PLR0917 - the operation's own signat
 @torch.library.impl(LIBRARY, "attend", "CompositeExplicitAutograd")
 def _forward(query: Tensor, key: Tensor, value: Tensor, *rest: object) -> tuple[Tensor, Tensor]:
     problem, impl = problem_of_operation(query, key, value, *rest)  # type: ignore[arg-type]
-    if impl == "triton" and tiles.refuses(problem.form) is None:
+    if impl in OURS and OURS[impl].refuses(problem.form) is None:
         arranged = plan.arrange(problem)
-        return tiles.forward(arranged.query, arranged.key, arranged.value, arranged)
+        return OURS[impl].forward(arranged.query, arranged.key, arranged.value, arranged)
     found = engine.run(problem, impl)
     kept = query.new_zeros(query.shape[:3], dtype=torch.float32)
     if found.lse is not None:
@@ -123,7 +124,7 @@ def _backward(
     problem, impl = problem_of_operation(query, key, value, *rest)  # type: ignore[arg-type]
     given = [query, key, value, *(rest[:2])]
     found: list[Tensor | None]
-    if impl == "triton":
+    if impl in OURS:
         a = plan.arrange(problem)
         dq, dk, dv, dslopes = tiles.backward(
             grad, None if of_lse is None else of_lse * plan.LOG2E, a.query, a.key, a.value, out, kept, a

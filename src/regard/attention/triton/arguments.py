@@ -116,6 +116,32 @@ class TileKind:
     precision: str
 
 
+class Extent(NamedTuple):
+    """How much there is for the Hopper kernel: heads, groups, queries, keys, tiles of a head and of all."""
+
+    H: int
+    G: int
+    N: int
+    M: int
+    tiles: int
+    total: int
+
+
+@dataclass(frozen=True)
+class HopperKind:
+    """What is compiled into the kernel for Hopper."""
+
+    causal: bool
+    back: bool
+    window: bool
+    documents: bool
+    cols: int  # keys of a tile
+    width: int
+    stages: int  # tiles of keys, and of values, that are fetched ahead
+    registers: int  # of a thread that multiplies
+    held: bool  # the softmax is kept in front of the wait for products
+
+
 @dataclass(frozen=True)
 class ShortKind:
     """What is compiled into the kernels for short sequences."""

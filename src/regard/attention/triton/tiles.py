@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
 from math import log
@@ -21,6 +22,8 @@ LN2 = log(2)
 WIDEST = 256  # head widths
 NEVER = 1e30  # the normaliser of a row without keys, as the kernels write it
 DTYPES = (torch.bfloat16, torch.float16, torch.float32)
+# A forward pass: from query, key, value and how they are run, the output and the normalisers in base 2.
+Ahead = Callable[[Tensor, Tensor, Tensor, Arranged], tuple[Tensor, Tensor]]
 
 
 def refuses(form: Form) -> str | None:  # noqa: PLR0911 - a list of reasons
@@ -65,14 +68,18 @@ def interpreted() -> bool:
 
 def attend(problem: Problem) -> Attended:
     """The output of our kernels."""
-    a = arrange(problem)
+    return differentiable(problem, arrange(problem), forward)
+
+
+def differentiable(problem: Problem, a: Arranged, ahead: Ahead) -> Attended:
+    """The output of a forward pass, whose gradients are those of our kernels."""
     q, k, v, slopes = a.query, a.key, a.value, a.slopes
     if torch.is_grad_enabled() and (
         q.requires_grad or k.requires_grad or v.requires_grad or (slopes is not None and slopes.requires_grad)
     ):
-        out, lse = _Tiles.apply(q, k, v, slopes, a)
+        out, lse = _Tiles.apply(q, k, v, slopes, a, ahead)
     else:
-        out, lse = forward(q, k, v, a)
+        out, lse = ahead(q, k, v, a)
     return Attended(out, natural(lse) if problem.lse else None)
 
 
@@ -215,9 +222,15 @@ class _SavedTiles(FunctionCtx):
 class _Tiles(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: _SavedTiles, q: Tensor, k: Tensor, v: Tensor, slopes: Tensor | None, arranged: Arranged
+        ctx: _SavedTiles,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        slopes: Tensor | None,
+        arranged: Arranged,
+        ahead: Ahead,
     ) -> tuple[Tensor, Tensor]:
-        out, lse = forward(q, k, v, arranged)
+        out, lse = ahead(q, k, v, arranged)
         ctx.save_for_backward(q, k, v, out, lse, *arranged.beside())
         ctx.arranged = arranged
         ctx.set_materialize_grads(False)
@@ -232,4 +245,4 @@ class _Tiles(torch.autograd.Function):
         found: tuple[Tensor | None, ...] = backward(grad, of_lse, q, k, v, out, lse, ctx.arranged)
         if torch.is_grad_enabled():
             found = once(found, "impl='triton'", (q, k, v, grad))
-        return *found, None
+        return *found, None, None
