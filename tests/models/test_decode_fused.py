@@ -11,14 +11,20 @@ import torch
 
 from regard.layers import (
     DynamicScaling,
+    Gelu,
     LayerNorm,
+    Learned,
     PostNorm,
     PreNorm,
     Projections,
+    RMSNorm,
     Rotary,
+    SwiGLU,
     ZeroCentredRMSNorm,
 )
-from regard.models.decode_fused import no_fused
+from regard.models import Untied
+from regard.models.decode_fused import FusedDecoder, no_fused
+from regard.models.decode_int8 import Int8FusedDecoder, rounded
 from regard.pattern import Axial, Causal, Strided
 from tests.models.test_decode import LINEAR, draw, lively
 
@@ -133,6 +139,19 @@ def test_what_the_kernels_leave_to_torch(fields, why):
     assert why in no_fused(lively(**fields))
 
 
+STREAMED = [
+    {"width": 1600, "heads": 25, "depth": 2, "position": Learned()},
+    {
+        **{"width": 4096, "heads": 8, "kv_heads": 2, "head_width": 64, "depth": 1, "position": Rotary()},
+        "block": PreNorm(
+            norm=RMSNorm(), feedforward=SwiGLU(hidden=14_336), projections=Projections(False, False)
+        ),
+        "head": Untied(bias=False),
+    },
+    {"width": 48, "heads": 3, "depth": 2, "block": PreNorm(feedforward=Gelu(hidden=80, tanh=True))},
+]
+
+
 @GPU
 @pytest.mark.parametrize("pattern", [Causal(), Strided(back=5), (Strided(back=3), LINEAR)], ids=str)
 @pytest.mark.parametrize("batch", [1, 3, 16])
@@ -213,3 +232,28 @@ def test_a_recording_in_inference_mode_serves_later_calls():
     with torch.inference_mode():
         want = model.generate(draw(1, 5).cuda(), max_new_tokens=40, impl="graph").clone()
     assert torch.equal(model.generate(draw(1, 5).cuda(), max_new_tokens=40, impl="graph"), want)
+
+
+@GPU
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16], ids=str)
+@pytest.mark.parametrize("int8", [False, True])
+@pytest.mark.parametrize("fields", STREAMED, ids=["gpt2", "llama", "narrow"])
+def test_products_that_stream_their_weights(monkeypatch, fields, dtype, int8):
+    """Every product of a step by the streaming kernel: odd numbers of rows, chunks that do not fill, gates."""
+    monkeypatch.setattr("regard.models.decode_fused.STREAMED_FROM", 0)
+    model = lively(vocab=701, context=64, **fields).cuda().to(dtype)
+    twin = rounded(model) if int8 else model
+    decoder = (Int8FusedDecoder if int8 else FusedDecoder)(model, 1, 64)
+    assert decoder._streams(decoder.head)
+    tokens = draw(1, 24).cuda()
+    near = {torch.float32: 1e-5, torch.bfloat16: 2e-2, torch.float16: 3e-3}[dtype]
+    with torch.no_grad():
+        decoder.fill(model, list(tokens[:, :8]), None)
+        for t in range(8, 24):
+            decoder.together = None
+            decoder.at += 1
+            decoder.token.copy_(tokens[:, t])
+            got, want = decoder.step()[0].double(), twin.double()(tokens[:, : t + 1])[0, -1]
+            twin.to(dtype)
+            assert (got - want).norm() < near * want.norm()
+            assert decoder.best_at[0, decoder.best[0].argmax()] == got.argmax()

@@ -330,7 +330,7 @@ class Tile(NamedTuple):
 
 
 def _tile(weight: Tensor, gated: bool) -> Tile:
-    # A thread with several rows reads once what they are multiplied with: more of it than there are int8 weights.
+    # A thread with several rows reads once what they are multiplied with, which outweighs int8 weights.
     high, beside = (4, 4) if weight.itemsize == 1 else (2 if gated else 1, 2)
     tall = high * (WARPS // beside)
     rows = weight.shape[0] // 2 if gated else weight.shape[0]
