@@ -239,7 +239,7 @@ def test_a_recording_in_inference_mode_serves_later_calls():
 @pytest.mark.parametrize("int8", [False, True])
 @pytest.mark.parametrize("fields", STREAMED, ids=["gpt2", "llama", "narrow"])
 def test_products_that_stream_their_weights(monkeypatch, fields, dtype, int8):
-    """Every product of a step by the streaming kernel: odd numbers of rows, chunks that do not fill, gates."""
+    """Every product of a step by the streaming kernel: odd rows, chunks that do not fill, gates."""
     monkeypatch.setattr("regard.models.decode_fused.STREAMED_FROM", 0)
     model = lively(vocab=701, context=64, **fields).cuda().to(dtype)
     twin = rounded(model) if int8 else model
