@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 FEW = 4  # rows up to which a product reads each weight once without tensor cores
 WIDEST = 8192  # of a norm, which one program holds whole
 PROGRAMS = 264  # two for each multiprocessor of an H200
-LITTLE = 512 * 64  # numbers of the keys of a head that one program reads
 STREAMED_FROM = 12_000_000  # weights: below, a kernel ends before its stream has begun
 WIDEST_STREAMED = 16384  # columns, which lie in shared memory beside the weights
 WARPS, STAGES, STAGE = 8, 3, 16384  # of a streamed product; copies on their way, and the bytes of each
@@ -114,7 +113,7 @@ class FusedDecoder(Decoder):
         self.slots = max(16, 4096 // (self.each * self.wide))
         self.dot = self.dtype.itemsize == 2 and self.wide >= 16
         if self.dot:
-            self.each, self.slots = max(16, self.each), max(16, (8192 if batch <= FEW else 4096) // self.wide)
+            self.each, self.slots = max(16, self.each), max(16, 4096 // self.wide)
         self.splits = {p: self._splits(place) for p, place in self.places.items()}
         most = max(self.splits.values(), default=1)
         self.part = room(G, most, self.each, self.wide, dtype=torch.float32)
@@ -288,10 +287,7 @@ class FusedDecoder(Decoder):
         )
 
     def _splits(self, place: PatternSlots) -> int:
-        # As many programs as there are multiprocessors, but at least a few tiles of slots for each; adding up
-        # what several found takes longer than reading a little more.
-        if place.layout.size * self.wide <= LITTLE:
-            return 1
+        # Two programs for each multiprocessor, but at least a few tiles of slots for each.
         wanted = max(1, PROGRAMS // (self.batch * self.groups))
         most = max(1, place.layout.size // (2 * self.slots))
         return 1 << (int(min(wanted, most, 64)).bit_length() - 1)
