@@ -260,11 +260,15 @@ def test_products_that_stream_their_weights(monkeypatch, fields, dtype, int8):
     """Every product of a step by the streaming kernel: odd rows, chunks that do not fill, gates."""
     monkeypatch.setattr("regard.models.decode_fused.STREAMED_FROM", 0)
     model = lively(vocab=701, context=64, **fields).cuda().to(dtype)
+    with torch.no_grad():
+        for weight in model.parameters():  # as lively as a softmax bears that should not tip over by rounding
+            weight.div_(4) if weight.ndim > 1 else None
     twin = rounded(model) if int8 else model
-    exact = deepcopy(twin).double()
+    exact = (rounded(deepcopy(model).float()) if int8 else deepcopy(model)).double()
     decoder = (Int8FusedDecoder if int8 else FusedDecoder)(model, 1, 64)
     assert decoder._streams(decoder.head)
     tokens = draw(1, 24).cuda()
+    off = plain = 0.0
     with torch.no_grad():
         decoder.fill(model, list(tokens[:, :8]), None)
         for t in range(8, 24):
@@ -272,7 +276,7 @@ def test_products_that_stream_their_weights(monkeypatch, fields, dtype, int8):
             decoder.at += 1
             decoder.token.copy_(tokens[:, t])
             got = decoder.step()[0].double()
-            plain, want = (one(tokens[:, : t + 1])[0, -1].double() for one in (twin, exact))
-            # These weights are so large that rounding is felt: what torch does in this type is the measure.
-            assert (got - want).norm() < 2 * (plain - want).norm() + 1e-6 * want.norm()
+            theirs, want = (one(tokens[:, : t + 1])[0, -1].double() for one in (twin, exact))
+            off, plain = off + float((got - want).norm()), plain + float((theirs - want).norm())
             assert decoder.best_at[0, decoder.best[0].argmax()] == got.argmax()
+    assert off < 1.5 * plain + 1e-5 * want.norm()  # what torch makes of this type is the measure

@@ -27,7 +27,8 @@ KERNELS = ("triton", "hopper", "short", "flash", "mixed", "flex")  # which read 
 STARTED = 12_000_000_000
 FEW_KEYS = (1400, 200)
 LONG = 4096  # an average document from which each is worth its own kernels
-MANY_KEYS: dict[int, int] = {}  # and by head width those from which the Gluon kernel is; none measured yet
+# And by head width the keys of a row from which the Gluon kernel is; at width 64 it is behind (NOTES).
+MANY_KEYS = {128: 1000}
 FEW = 16  # queries that a cache serves at a time
 
 
@@ -407,7 +408,8 @@ def _chosen_kernel(form: Form) -> Choice:
     """Which of our own kernels for any length."""
     if form.D in MANY_KEYS and _runs("hopper", form):
         keys = flash.keys_of_a_row(form.pattern, form.N, form.M)
-        if keys is not None and keys >= MANY_KEYS[form.D]:
+        amount = 0 if keys is None else form.B * form.H * form.N * keys * form.D
+        if keys is not None and keys >= MANY_KEYS[form.D] and amount >= STARTED:
             return Choice("hopper", f"rows of {keys:,.0f} keys by our Gluon kernel for Hopper")
     if bands_of(form.pattern) is not None:
         return Choice("triton", "the keys of a row follow from arithmetic")

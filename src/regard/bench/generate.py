@@ -64,10 +64,10 @@ def run(device: str, quick: bool, folder: Path | None = None, only: Sequence[str
         if name in only or not (only or name in skipped):
             try:
                 part()
+                if cuda:
+                    torch.cuda.empty_cache()
             except Exception as error:  # the other parts are still worth measuring
                 report.add(name, failed(error))
-            if cuda:
-                torch.cuda.empty_cache()
             if folder is not None:
                 report.save(folder)
     return report
@@ -109,7 +109,9 @@ def _rates(calls: dict[str, tuple[Generate, Span]], batch: int, device: str) -> 
             try:
                 if turn < 0:
                     for count in (low, high, high):  # compile, record, replay
-                        call(count)
+                        seconds(
+                            partial(call, count), device
+                        )  # which waits, so that faults are whose they are
                     continue
                 for count in (low, high):
                     spent = seconds(partial(call, count), device)
