@@ -82,11 +82,11 @@ def _run(folder: Path) -> dict[str, Any]:
         "device": f"{facts['threads']} CPU threads" if cpu else facts["device"],
         "torch": facts["torch"],
         "date": facts["date"],
-        "validation_trace": _trace(folder, next(iter(summary["scores"]))),
+        "validation_trace": trace(folder, next(iter(summary["scores"]))),
     }
 
 
-def _trace(folder: Path, score: str) -> list[dict[str, Any]]:
+def trace(folder: Path, score: str) -> list[dict[str, Any]]:
     """Every validation with the seconds of training before it and, of a language, what was said."""
     seconds, out = 0.0, []
     for row in read_rows(folder):
