@@ -51,20 +51,21 @@ KEPT = (
 
 def pack(folder: Path, data: Path) -> None:
     """The text as it lies in a folder of data."""
-    shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(data / "tinyshakespeare", folder / "tinyshakespeare", copy_function=shutil.copyfile)
-    print(f"{folder}: {sum(one.stat().st_size for one in folder.rglob('*') if one.is_file()):,} bytes")
+    there = folder / "tinyshakespeare"
+    there.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(data / "tinyshakespeare" / "input.txt", there / "input.txt")
+    print(f"{there}: {(there / 'input.txt').stat().st_size:,} bytes")
 
 
 def on_record(folder: Path = RESULTS) -> list[Json]:
     """The runs that were recorded here before, as those of a queue."""
     out: list[Json] = []
-    for path in folder.glob("cheaper-*.json"):
+    for path in (folder / "cheaper").glob("*.json"):
         out += json.loads(path.read_text("utf-8"))["runs"]
     seen = {(run["variant"], run["seed"], run["context"]) for run in out}
     for name in ("causal", "strided-64"):  # recorded before there was a queue
-        path = RESULTS / "runs" / f"{COMPARED[name].record}.json"
-        if folder == RESULTS and path.exists():
+        path = folder / "runs" / f"{COMPARED[name].record}.json"
+        if path.exists():
             for run in json.loads(path.read_text("utf-8"))["runs"]:
                 if (name, run["seed"], CONTEXTS[0]) not in seen:
                     out.append({"variant": name, "context": CONTEXTS[0], **run})
@@ -240,7 +241,8 @@ class Queue:
 def table(out: Path, folder: Path) -> None:
     """What came back, added to the file of this machine, and the records of runs that a recipe can repeat."""
     found = json.loads((out / FILE).read_text("utf-8"))
-    path = folder / f"cheaper-{Machine(**found['machine']).slug}.json"
+    path = folder / "cheaper" / f"{Machine(**found['machine']).slug}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
     if path.exists():
         old = json.loads(path.read_text("utf-8"))
         new = {(run["variant"], run["seed"], run["context"]) for run in found["runs"]}

@@ -236,10 +236,8 @@ def recipe_of(job: Job, more: list[str], dialogues: tuple[Path, float] | None = 
     return recipe.but(compile="compile") if job.plain else recipe
 
 
-def written(work: Path, data: Path) -> tuple[Path, float, list[str]]:
+def written(corpus: Corpus, work: Path) -> tuple[Path, float, list[str]]:
     """The dialogues as one text whose end is held out, what share that is, and the dialogues held out."""
-    corpus = load("tinyshakespeare", folder=data)
-    assert isinstance(corpus, Corpus)
     learn, held = dialogues_of(corpus, HELD)
     first, last = BETWEEN.join([*learn, ""]), BETWEEN.join(held)
     path = work / "dialogues.txt"
@@ -255,7 +253,9 @@ def one(job: Job, work: Path, data: Path, more: list[str], time_it: bool) -> Non
     if job.name in DIALOGUES:
         text = work / "text" / str(job)
         text.mkdir(parents=True, exist_ok=True)
-        path, share, held = written(text, data)
+        corpus = load(recipe_of(Job("causal"), more).task.data, folder=data)
+        assert isinstance(corpus, Corpus)
+        path, share, held = written(corpus, text)
         dialogues = path, share
     recipe = recipe_of(job, more, dialogues)
     begin = time.time()
@@ -383,31 +383,42 @@ def timed(recipe: Recipe, task: Any, model: nn.Module, device: torch.device, pat
             done += 1
 
     steps()
-    decoding: list[Callable[[int], object]] = []
-    reader = None
-    if isinstance(model, GPT):
-        dtype = torch.bfloat16 if device.type == "cuda" else torch.float32
-        reader = GPT(model.config).to(device, dtype).eval()
-        for batch in BATCHES:
-            tokens = torch.randint(VOCAB, (batch, 8), device=device)
-            decoding.append(lambda count, tokens=tokens: reader.generate(tokens, max_new_tokens=count))
-    for generate in decoding:
-        for count in (*span_of(device), *span_of(device)):
-            generate(count)
+    found: Json = {}
+    decoding = decoders(model, device, found)
     with quiet(path) as alone:
         times = [seconds(steps, device.type) / many for _ in range(rounds)]
-        tokens_a_step = recipe.batch * task.per_example
-        found: Json = {
-            "quiet": alone,
-            "tokens_per_second": tokens_a_step / statistics.median(times),
-            "ms_per_step": [1e3 * one for one in times],
-        }
-        for batch, generate in zip(BATCHES, decoding, strict=False):
+        found["quiet"] = alone
+        found["tokens_per_second"] = recipe.batch * task.per_example / statistics.median(times)
+        found["ms_per_step"] = [1e3 * one for one in times]
+        for batch, generate in decoding.items():
             found[f"decoding_ms_batch_{batch}"] = _ms_per_token(generate, device)
-        if reader is not None:
-            found["decoding"] = [reader.decoding(batch).why for batch in BATCHES]
-            found["decoding_span"] = span_of(device)
     return found
+
+
+def decoders(model: nn.Module, device: torch.device, told: Json) -> dict[int, Callable[[int], object]]:
+    """What generates so many tokens for each batch, warmed up; nothing for what rereads its whole context."""
+    out: dict[int, Callable[[int], object]] = {}
+    if not isinstance(model, GPT):
+        return out
+    reader = GPT(model.config).to(device, torch.bfloat16 if device.type == "cuda" else torch.float32).eval()
+    told["decoding_span"] = span_of(device)
+    for batch in BATCHES:
+        tokens = torch.randint(model.config.vocab_size, (batch, 8), device=device)
+        generate = partial(_generate, reader, tokens)
+        told[f"decoding_{batch}"] = reader.decoding(batch).why
+        try:
+            for count in 2 * span_of(device):
+                generate(count)
+        except Exception as error:  # its training is timed all the same
+            traceback.print_exc()
+            told[f"decoding_{batch}"] = f"{type(error).__name__}: {error}"[:300]
+        else:
+            out[batch] = generate
+    return out
+
+
+def _generate(reader: GPT, tokens: Tensor, count: int) -> Tensor:
+    return reader.generate(tokens, max_new_tokens=count)
 
 
 def span_of(device: torch.device) -> tuple[int, int]:
