@@ -27,6 +27,7 @@ from pathlib import Path
 
 import collect
 from cheaper_runs import COMPARED, CONTEXTS, RECORD, Job
+from collect import quoted
 from regard.bench.machine import Machine, this_machine
 from regard.files import write_json
 from regard.values import Json
@@ -268,20 +269,17 @@ def recorded(runs: list[Json], path: Path) -> Path:
     first = runs[0]
     old = json.loads(path.read_text("utf-8"))["runs"] if path.exists() else []
     new = [{key: run[key] for key in KEPT} for run in runs]
-    known = {run["seed"] for run in new}
-    new += [run for run in old if run["seed"] not in known]
-    said = " ".join(["regard train shakespeare-char", *(f"--set '{one}'" for one in first["set"])])
+    fresh = {run["seed"] for run in new}
+    new += [run for run in old if run["seed"] not in fresh]
+    said = " ".join(["regard train shakespeare-char", *(f"--set {quoted(one)}" for one in first["set"])])
     found = {
         "recipe": "shakespeare-char",
         **({"set": first["set"]} if first["set"] else {}),
         "command": said,
         "parameters": first["parameters"],
-        "note": "beside other trainings on the same GPU, so that seconds are those of a shared one; "
-        "tokens per second were measured while the others were stopped",
+        "note": "beside other trainings on the same GPU, which stood still at times; alone: docs/cheaper.md",
         "model": first["model"],
-        "runs": sorted(
-            [*(run for run in old if run["seed"] not in known), *new], key=lambda run: run["seed"]
-        ),
+        "runs": sorted(new, key=lambda run: run["seed"]),
     }
     path.parent.mkdir(exist_ok=True)
     write_json(path, found)

@@ -42,7 +42,7 @@ def collect(
     found: dict[str, Any] = {"recipe": recipe.name}
     if changes:
         found["set"] = changes
-    found["command"] = " ".join(["regard train", recipe.name, *(f"--set {_quoted(one)}" for one in changes)])
+    found["command"] = " ".join(["regard train", recipe.name, *(f"--set {quoted(one)}" for one in changes)])
     found["parameters"] = _json(folders[0] / "summary.json")["parameters"]
     runs = [_run(folder) for folder in folders]
     held = f"model chosen on the held-out {100 * recipe.task.validation:g} % of the training part"
@@ -55,7 +55,7 @@ def collect(
     return recipe.name if name is None else name, found
 
 
-def _quoted(change: str) -> str:
+def quoted(change: str) -> str:
     """A change as a shell reads it."""
     return f'"{change}"' if "'" in change else f"'{change}'"
 

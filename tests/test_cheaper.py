@@ -76,6 +76,21 @@ def test_a_queue_from_training_to_tables(cheaper, tmp_path):
     assert len(cheaper.on_record(tmp_path / "results")) == len(known)
 
 
+def test_records_of_before_are_kept(cheaper, tmp_path):
+    def run(seed: int, loss: float) -> dict:
+        facts = dict.fromkeys((*cheaper.KEPT, "parameters", "model"), 0)
+        return facts | {"seed": seed, "validation": {"loss": loss}, "set": ["task.model.mixer=A('b')"]}
+
+    for runs in ([run(1, 1.5)], [run(0, 1.4), run(2, 1.6)], [run(2, 1.7)], [run(2, 1.7)]):
+        found = json.loads(cheaper.recorded(runs, tmp_path / "runs" / "one.json").read_text("utf-8"))
+    assert [(one["seed"], one["validation"]["loss"]) for one in found["runs"]] == [
+        (0, 1.4),
+        (1, 1.5),
+        (2, 1.7),
+    ]
+    assert found["command"] == "regard train shakespeare-char --set \"task.model.mixer=A('b')\""
+
+
 def test_a_run_that_fails_is_told_and_the_others_go_on(tmp_path):
     first = ("--groups", "a", "--first", "linear", "windowed")
     found = queue(tmp_path, *first, "--set", "task.model.pattern=windowed(4)")
