@@ -42,7 +42,7 @@ def collect(
     found: dict[str, Any] = {"recipe": recipe.name}
     if changes:
         found["set"] = changes
-    found["command"] = " ".join(["regard train", recipe.name, *(f"--set {_quoted(one)}" for one in changes)])
+    found["command"] = " ".join(["regard train", recipe.name, *(f"--set {quoted(one)}" for one in changes)])
     found["parameters"] = _json(folders[0] / "summary.json")["parameters"]
     runs = [_run(folder) for folder in folders]
     held = f"model chosen on the held-out {100 * recipe.task.validation:g} % of the training part"
@@ -55,7 +55,7 @@ def collect(
     return recipe.name if name is None else name, found
 
 
-def _quoted(change: str) -> str:
+def quoted(change: str) -> str:
     """A change as a shell reads it."""
     return f'"{change}"' if "'" in change else f"'{change}'"
 
@@ -82,11 +82,11 @@ def _run(folder: Path) -> dict[str, Any]:
         "device": f"{facts['threads']} CPU threads" if cpu else facts["device"],
         "torch": facts["torch"],
         "date": facts["date"],
-        "validation_trace": _trace(folder, next(iter(summary["scores"]))),
+        "validation_trace": trace(folder, next(iter(summary["scores"]))),
     }
 
 
-def _trace(folder: Path, score: str) -> list[dict[str, Any]]:
+def trace(folder: Path, score: str) -> list[dict[str, Any]]:
     """Every validation with the seconds of training before it and, of a language, what was said."""
     seconds, out = 0.0, []
     for row in read_rows(folder):

@@ -15,7 +15,19 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-from pages import benchmarks, figures, house, lessons, notebooks, recipes, reference, results, sharding, speed  # noqa: E402
+from pages import (  # noqa: E402
+    benchmarks,
+    cheaper,
+    figures,
+    house,
+    lessons,
+    notebooks,
+    recipes,
+    reference,
+    results,
+    sharding,
+    speed,
+)
 
 
 def main(arguments: list[str]) -> None:
@@ -26,7 +38,7 @@ def main(arguments: list[str]) -> None:
         notebooks.write(HERE)
     if arguments[:1] == ["--figures"]:
         figures.write(HERE, arguments[1:])
-    for folder in (benchmarks, house, recipes, reference, results, sharding, speed):
+    for folder in (benchmarks, cheaper, house, recipes, reference, results, sharding, speed):
         for path, text in folder.pages().items():
             (HERE / path).parent.mkdir(parents=True, exist_ok=True)
             (HERE / path).write_text(text, encoding="utf-8")

@@ -73,7 +73,7 @@ def test_links_lead_somewhere(page):
 def test_generated_pages_are_fresh():
     folders = sys.modules
     generated()
-    for name in ("benchmarks", "house", "recipes", "reference", "results", "sharding", "speed"):
+    for name in ("benchmarks", "cheaper", "house", "recipes", "reference", "results", "sharding", "speed"):
         for path, text in folders[f"pages.{name}"].pages().items():
             assert (DOCS / path).read_text(encoding="utf-8") == text, f"{path}: run python docs/make.py"
 
