@@ -9,9 +9,9 @@ without the pairs in `embedded/pairs.tsv`, which measure what was learned.
 
 The slots: {a} an adjective, {N} a noun phrase, {n} what a film has, {v} what it did, {V} what it did not do,
 {f} how one felt, {b} and {B} how it compares (more so, most so), {g} what it does beside another, all of one
-sentiment, and with an r before them of the contrary one, with an x of either; {t} a part of a film, {T} another,
-{u} a bit of it, {k} a kind of film, {o} another film or book, {w} who says so; {l} and {h} what is lovely and
-what is horrible, which films may be about.
+sentiment, and with an r before them of the contrary one, with an x of either; {t} a part of a film, {T}
+another, {u} a bit of it, {k} a kind of film, {o} another film or book, {w} who says so; {l} and {h} what is
+lovely and what is horrible, which films may be about.
 """
 
 import re
