@@ -42,7 +42,7 @@ from regard.models.files import read_tensors, save, write_tensors
 from regard.models.quantise import grow, shrink
 from regard.models.weights import place
 from regard.probe.report import judge
-from regard.train import Recipe, load_run, train
+from regard.train import Recipe, load_run, open_run, train
 from regard.train.overrides import override
 from regard.train.runs.texts import TextRun
 from regard.train.tasks.pretrained import located
@@ -67,13 +67,13 @@ class Job:
 
 GENERAL, SENTENCES = "sentiment-minilm", "sentiment-sst2-minilm"
 TEACHERS = {
-    "teacher-0": Job(GENERAL, ["lr=1e-4", "seed=0", "epochs=3", BATCH]),
-    "teacher-1": Job(GENERAL, ["lr=7e-5", "seed=1", "epochs=3", BATCH]),
-    "teacher-2": Job(GENERAL, ["lr=1.4e-4", "seed=2", "epochs=3", BATCH]),
+    "teacher-0": Job(GENERAL, ["lr=8e-5", "seed=0", "epochs=3", BATCH]),
+    "teacher-1": Job(GENERAL, ["lr=6e-5", "seed=1", "epochs=3", BATCH]),
+    "teacher-2": Job(GENERAL, ["lr=1.1e-4", "seed=2", "epochs=3", BATCH]),
 }
 STUDENTS = {
-    "taught": Job(GENERAL, ["lr=1.2e-4", "seed=3", "epochs=4", *TAUGHT], tuple(TEACHERS)),
-    "taught-on": Job(GENERAL, ["lr=6e-5", "seed=4", "epochs=2", *TAUGHT], tuple(TEACHERS), mixed=True),
+    "taught": Job(GENERAL, ["lr=1e-4", "seed=3", "epochs=4", *TAUGHT], tuple(TEACHERS)),
+    "taught-on": Job(GENERAL, ["lr=5e-5", "seed=4", "epochs=2", *TAUGHT], tuple(TEACHERS), mixed=True),
 }
 CANDIDATES = {**TEACHERS, **STUDENTS}
 ALONE = {f"sst2-{seed}": Job(SENTENCES, [f"seed={seed}"]) for seed in range(3)}
@@ -81,7 +81,7 @@ SST2 = {
     **ALONE,
     **{
         f"sst2-taught-{seed}": Job(
-            SENTENCES, ["lr=8e-5", "epochs=6", "task.smoothing=0.0", f"seed={10 + seed}"], tuple(ALONE)
+            SENTENCES, ["lr=8e-5", "epochs=5", "task.smoothing=0.0", f"seed={10 + seed}"], tuple(ALONE)
         )
         for seed in range(3)
     },
@@ -266,7 +266,8 @@ def parts_of(recipe: Recipe, data: Path) -> dict[str, tuple[list[str], Tensor]]:
     out = {}
     for name, (first, last) in edges.items():
         part = found.train.take(held[(held >= first) & (held < last)])
-        out[name] = (readable(part.texts), part.labels)
+        if len(part):
+            out[name] = (readable(part.texts), part.labels)
     return out
 
 
@@ -314,7 +315,7 @@ def choose(work: Path, out: Path, device: str) -> None:
     parts = parts_of(recipes.get(GENERAL), data)
     held = {}
     for name in [SHIPPED, *there]:
-        run = load_run(name if name == SHIPPED else runs / name, device=device)
+        run = open_run(name if name == SHIPPED else runs / name, device=device)
         held[name] = scored(run, parts)
         print(name, json.dumps(held[name]), flush=True)
     total = {name: sum(one["accuracy"] for one in held[name].values()) for name in held}

@@ -85,9 +85,9 @@ def contrasts(
 
     >>> for one in contrasts(3, seed=4):
     ...     print(one.label, one.text)
-    0 Look, who would have thought that it would be so tedious.
-    0 The jury called it predictable, and I agree
-    1 It is without dead spots.
+    0 Believe me, the funniest man in the world is its hero, and the film is weak
+    0 It makes the last one look fascinating.
+    1 Not tedious at all but refreshing.
     """
     check_int("count", count, least=0)
     luck, borrowed = Random(seed), _borrowed(phrases)
@@ -130,13 +130,15 @@ def _one(luck: Random, borrowed: dict[str, tuple[list[Word], list[Word]]], probe
         return luck.choice(positive if wanted or not negative else negative)
 
     text = re.sub(r"(comed|documentar)ys\b", r"\1ies", SLOT.sub(filled, rule))
+    text = re.sub(r"\b([Aa]) (?=[aeio]|u(?!ni|s))", r"\1n ", text)
     if luck.random() < SHORTENED:
         text = LONG.sub(lambda found: SHORT[found[1]], text)
     if luck.random() < 0.15:
         text = f"{luck.choice(known.words['opening'][1])} {text}"
     if luck.random() < 0.85:
         text = text[0].upper() + text[1:]
-    return Contrast(text + luck.choice(("", ".", ".", ".", "!", " .")), label, source)
+    mark = luck.choice(("", ".", ".", ".", "!", " ."))
+    return Contrast(text if text.endswith("?") else text + mark, label, source)
 
 
 def _drawn(rules: Sequence[Rule], luck: Random, probes: bool) -> Rule:

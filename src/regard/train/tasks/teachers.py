@@ -35,7 +35,9 @@ def taught(
         model.to(device).eval()
         for at in table.by_length().split(64 if device.type == "cpu" else 256):
             tokens, lengths = table.rows(at)
-            total[at] += model(tokens, segments=segments_of(tokens, lengths)).float().softmax(1)
+            with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
+                logits = model(tokens, segments=segments_of(tokens, lengths))
+            total[at] += logits.float().softmax(1)
     return total / len(teachers)
 
 
