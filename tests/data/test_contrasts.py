@@ -67,3 +67,22 @@ def test_none_is_one_of_the_pairs():
 def test_too_many():
     with pytest.raises(ValueError, match="count must be at least 0, got count=-1"):
         contrasts(-1)
+
+
+def test_they_read_like_sentences():
+    found = [one.text for one in contrasts(6000, seed=2)]
+    assert not any(re.search(r"\b[Aa] [aeio]|comedys|documentarys|\?[.!]", text) for text in found)
+    short = [text for text in found if re.search(r"\b(it's|isn't|wasn't|I'd)\b", text, re.IGNORECASE)]
+    assert 200 < len(short) < 3000
+
+
+def test_what_stands_beside_has_either_sentiment():
+    """Of "about a {xa} man" both kinds of words come, and the film's own word decides."""
+    pattern = re.compile(r"^.*an? (\S+) portrait of an? (\S+) man\W*$")
+    sides = {word: side for side in (0, 1) for word in grammar().words["a"][side]}
+    seen = Counter()
+    for one in contrasts(30_000, seed=5):
+        if (found := pattern.match(one.text)) and {found[1], found[2]} <= set(sides):
+            assert sides[found[1]] == one.label
+            seen[sides[found[2]] == one.label] += 1
+    assert min(seen[True], seen[False]) > 3

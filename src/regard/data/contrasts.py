@@ -8,9 +8,10 @@ labelled phrases that are given, among which there must be none that is held out
 without the pairs in `embedded/pairs.tsv`, which measure what was learned.
 
 The slots: {a} an adjective, {N} a noun phrase, {n} what a film has, {v} what it did, {V} what it did not do,
-{f} how one felt, all of one sentiment, and with an r before them of the contrary one; {t} a part of a film,
-{T} another, {u} a bit of it, {k} a kind of film, {w} who says so; {l} and {h} what is lovely and what is
-horrible, which films may be about.
+{f} how one felt, {b} and {B} how it compares (more so, most so), {g} what it does beside another, all of one
+sentiment, and with an r before them of the contrary one, with an x of either; {t} a part of a film, {T}
+another, {u} a bit of it, {k} a kind of film, {o} another film or book, {w} who says so; {l} and {h} what is
+lovely and what is horrible, which films may be about.
 """
 
 import re
@@ -23,13 +24,20 @@ from typing import TypeVar
 
 from regard.errors import check_int
 
-SHARES = (0.44, 0.40)  # of the rules that keep and those that turn; the others hold one sentence of each
+SHARES = (0.42, 0.38)  # of the rules that keep and those that turn; the others hold one sentence of each
 APART, OF = 4, 9  # of nine rules the fifth makes probes alone
 BORROWED = 0.5  # how often a word comes from the phrases, one at most in a sentence
 PLAIN = re.compile(r"[a-z]+(-[a-z]+)*|,")
 TURNERS = {"not", "no", "n't", "never", "without", "but", "than", "yet", "nothing", "if", "little", "only"}
 OPEN = re.compile(r"and|or|of|to|the|an?|as|at|in|on|for|with|that|so|is|by|,")  # no phrase ends with these
-SLOT = re.compile(r"\{(r?)(\w)\}")
+SHORT = {
+    "is not": "isn't", "was not": "wasn't", "does not": "doesn't", "did not": "didn't", "do not": "don't",
+    "has not": "hasn't", "will not": "won't", "would not": "wouldn't", "it is": "it's", "there is": "there's",
+    "I would": "I'd", "it would": "it'd", "they are": "they're",
+}  # fmt: skip
+LONG = re.compile(rf"\b(?<!of )(?<!in )(?<!about )(?<!ing )(?<!for )({'|'.join(SHORT)})(?= \w)")
+SHORTENED = 0.3  # how often a sentence is
+SLOT = re.compile(r"\{([rx]?)(\w)\}")
 Rule = TypeVar("Rule")
 Word = tuple[str, int | None]  # with the number of the phrase that it is from
 
@@ -77,9 +85,9 @@ def contrasts(
 
     >>> for one in contrasts(3, seed=4):
     ...     print(one.label, one.text)
-    0 Look, who would have thought that it would be so tedious.
-    0 The jury called it predictable, and I agree
-    1 It is without dead spots.
+    0 Believe me, the funniest man in the world is its hero, and the film is weak
+    0 It makes the last one look fascinating.
+    1 Not tedious at all but refreshing.
     """
     check_int("count", count, least=0)
     luck, borrowed = Random(seed), _borrowed(phrases)
@@ -109,7 +117,9 @@ def _one(luck: Random, borrowed: dict[str, tuple[list[Word], list[Word]]], probe
 
     def filled(found: re.Match[str]) -> str:
         nonlocal source
-        slot, wanted = found[2], 1 - side if found[1] else side
+        slot, wanted = found[2], 1 - side if found[1] == "r" else side
+        if found[1] == "x":
+            wanted = luck.randrange(2)
         if slot in "tT":
             return parts[slot == "T"]
         there = borrowed[slot][wanted] if slot in borrowed and source is None else []
@@ -119,12 +129,16 @@ def _one(luck: Random, borrowed: dict[str, tuple[list[Word], list[Word]]], probe
         negative, positive = known.words[slot]
         return luck.choice(positive if wanted or not negative else negative)
 
-    text = SLOT.sub(filled, rule)
+    text = re.sub(r"(comed|documentar)ys\b", r"\1ies", SLOT.sub(filled, rule))
+    text = re.sub(r"\b([Aa]) (?=[aeio]|u(?!ni|s))", r"\1n ", text)
+    if luck.random() < SHORTENED:
+        text = LONG.sub(lambda found: SHORT[found[1]], text)
     if luck.random() < 0.15:
         text = f"{luck.choice(known.words['opening'][1])} {text}"
     if luck.random() < 0.85:
         text = text[0].upper() + text[1:]
-    return Contrast(text + luck.choice(("", ".", ".", ".", "!", " .")), label, source)
+    mark = luck.choice(("", ".", ".", ".", "!", " ."))
+    return Contrast(text if text.endswith("?") else text + mark, label, source)
 
 
 def _drawn(rules: Sequence[Rule], luck: Random, probes: bool) -> Rule:

@@ -11,8 +11,8 @@ from regard.data.contrasts import contrasts
 from regard.data.kinds import LEARNED, VALIDATED, Reviews, Texts
 
 FILM = 50  # reviews in the order of the set, in which those of a film stand together: at most 30 of each
-MADE = 20_000  # contrasts to learn from
-PROBES = 1_000  # contrasts by rules of their own, to choose by
+MADE = 40_000  # contrasts to learn from
+PROBES = 2_000  # contrasts by rules of their own, to choose by
 
 
 def grouped(texts: Sequence[str]) -> tuple[Tensor, Tensor]:

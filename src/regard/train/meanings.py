@@ -43,6 +43,8 @@ SHARED = {
     "validation": "the share of the training part that is held out for choices",
     "tokens": "how text becomes tokens, learned from the training part",
     "start": "the folder of a model and tokenizer to begin with: a run's, a BERT's, or a hub name",
+    "teachers": "folders of trained models whose answers are learned in place of labels",
+    "sentences": "sentences of longer training texts that are learned too, as the teachers say",
     "cut": "what an example is: windows of the text, or dialogues between blank lines",
     "rare": "the chance that a token which occurs once counts as unknown",
     "prompt": "what the sample shown at each validation begins with",

@@ -22,6 +22,7 @@ from regard.train.tasks.building import context_of
 from regard.train.tasks.row_files import table_of, tokenizer_of
 from regard.train.tasks.rows import TokenTable, segments_of
 from regard.train.tasks.sources import Data, data_name, described
+from regard.train.tasks.teachers import cut_out, taught
 from regard.train.tasks.text_models import TextConfig, TextModel, cut, fitted, made, started
 from regard.train.tasks.tokens import Tokens, Words
 from regard.values import Json
@@ -46,6 +47,9 @@ class ClassifyTexts:
     Of a BERT's vocabulary, `least` leaves what occurs so often in the training texts. With `padding="batch"`
     texts of like lengths are batched and padded to the longest; "auto" does so on a CPU, and pads all to the
     context on a GPU, where a step of one shape is one CUDA graph.
+
+    `teachers` are folders of trained models of the same classes: the mean of what they say of a text is
+    learned in place of its label, and so many `sentences` cut out of the longer training texts with it.
     """
 
     data: Data
@@ -59,6 +63,8 @@ class ClassifyTexts:
     context: int | None = None
     least: int | None = None
     padding: str = "auto"
+    teachers: tuple[str, ...] = ()
+    sentences: int = 0
 
     def __post_init__(self) -> None:
         if not is_own(self.model):
@@ -71,6 +77,9 @@ class ClassifyTexts:
                 raise ValueError(
                     f"least cuts the vocabulary of a BERT to start from, got least={self.least}, start=None"
                 )
+        check_int("sentences", self.sentences, 0)
+        if self.sentences and not self.teachers:
+            raise ValueError(f"sentences need teachers, got sentences={self.sentences}, teachers=()")
         check_choice("keep", self.keep, KEEPS)
         check_choice("padding", self.padding, PADDINGS)
         check_shares(hide=self.hide, smoothing=self.smoothing, validation=self.validation)
@@ -106,8 +115,12 @@ class TextTask(BaseTask):
         vocab, classes = self.tokenizer.vocab, len(found.classes)
         self.config = fitted(spec.model, self.begin, vocab=vocab, context=context, classes=classes)
         self.length = min(context, getattr(self.config, "context", context))
-        self.learn, self.held = self._table(parts[0]), self._table(parts[1])
         self.learn_labels, self.held_labels = (part.labels.to(self.device) for part in parts)
+        if spec.teachers and setting.overfit is None:
+            texts = (*parts[0].texts, *cut_out(parts[0].texts, spec.sentences))
+            self.learn_labels = taught(spec.teachers, texts, classes=found.classes, device=self.device)
+            parts = Texts(texts, self.learn_labels.argmax(1).cpu()), parts[1]
+        self.learn, self.held = self._table(parts[0]), self._table(parts[1])
         self.held_texts = parts[1].texts
         self.kept_test, self.has_test = found.test, len(found.test) > 0
         self.parts = {"train": len(parts[0]), "validation": len(parts[1]), "test": len(found.test)}
@@ -131,7 +144,7 @@ class TextTask(BaseTask):
         return made(self.config, self.begin, generator)
 
     def prepare(self, batch: Batch, generator: torch.Generator) -> Batch:
-        """Tokens (B,N), segments (B,N) and labels (B,)."""
+        """Tokens (B,N), segments (B,N) and labels (B,), or what teachers said (B,classes)."""
         (at,) = batch
         tokens, lengths = self.learn.rows(at, whole=self.fixed)
         segments = segments_of(tokens, lengths)
