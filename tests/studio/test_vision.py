@@ -277,7 +277,11 @@ def test_a_late_answer_takes_back_nothing(visit, tmp_path):
     seen.page.locator("[data-upload]").set_input_files([tmp_path / "bar.png"])
     seen.wait("sure", "likely")
     held = []
-    seen.page.route("**/api/vision/look", lambda route: held.append(route))
+
+    def hold(route):
+        held.append(route)
+
+    seen.page.route("**/api/vision/look", hold)
     seen.page.locator("[data-upload]").set_input_files([tmp_path / "wide.png"])
     seen.page.get_by_role("button", name="your picture 2").wait_for()
     seen.page.locator("select[data-key=meant]").select_option("1")
