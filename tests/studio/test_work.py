@@ -9,6 +9,7 @@ import pytest
 from regard.studio import limits
 from regard.studio.limits import FieldError
 from regard.studio.work import BusyError, Workers
+from tests.studio.conftest import in_a_thread
 
 # Minutes of sympy and of counting, each of which a limit is too late to see.
 SLOW = {
@@ -67,7 +68,7 @@ def test_one_process_answers_one_question_after_another_and_is_stopped():
             await workers.close()
         assert gone(pid)
 
-    asyncio.run(story())
+    in_a_thread(story())
 
 
 def test_too_many_are_told_to_come_again(monkeypatch):
@@ -82,4 +83,4 @@ def test_too_many_are_told_to_come_again(monkeypatch):
             await settled(workers)
             await workers.close()
 
-    asyncio.run(story())
+    in_a_thread(story())
