@@ -8,6 +8,9 @@ STAMP := .venv/.installed
 tour: $(STAMP)
 	$(BIN)/regard tour
 
+# Bytecode is kept: the tests start many processes, each of which would else compile all modules anew.
+test test-install test-docs: export PYTHONDONTWRITEBYTECODE :=
+
 test: $(STAMP) lint
 	$(BIN)/pytest -n 2 -m "not alone and not install and not long"
 	$(BIN)/pytest -m alone

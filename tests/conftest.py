@@ -12,6 +12,28 @@ torch.set_num_threads(1)
 settings.register_profile("regard", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("regard")
 
+STUDIO = "tests/studio/"  # whose tests share a studio and a browser
+
+
+def pytest_collection_modifyitems(items):
+    """The longest piece of work comes first."""
+    items.sort(key=lambda item: not item.nodeid.startswith(STUDIO))
+
+
+@pytest.hookimpl(optionalhook=True)  # there is no such hook without xdist
+def pytest_xdist_make_scheduler(config, log):
+    """A worker takes whole files, and one of them the studio, so that what their tests share is made once."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByFile(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            return STUDIO if nodeid.startswith(STUDIO) else nodeid.partition("::")[0]
+
+    if config.getoption("dist") != "load":  # another one was asked for
+        return None
+    config.option.loadscopereorder = False
+    return ByFile(config, log)
+
 
 @pytest.fixture
 def own_place(tmp_path, monkeypatch):

@@ -17,9 +17,7 @@ from regard.models.files import PARTS
 from regard.pattern import parse
 from regard.recipes import get as get_recipe
 from regard.values import fields_of
-from tests.studio.conftest import browser
-
-__all__ = ["browser"]  # a fixture
+from tests.studio.conftest import chromium
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -33,6 +31,12 @@ def generated():
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with chromium() as found:
+        yield found
 
 
 def blocks(page: Path, kind: str) -> list[str]:

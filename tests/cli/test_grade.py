@@ -4,7 +4,7 @@ import pytest
 
 from regard.cli.main import main
 from regard.grade import TASKS, get_task
-from tests.grade.conftest import sandbox  # noqa: F401 - a fixture
+from tests.grade.conftest import lendable, lent, sandbox  # noqa: F401 - fixtures
 
 pytestmark = pytest.mark.usefixtures("sandbox")
 WRONG = "def count_autoregressive(n): return n * n\ndef count_strided(n, t): return n * (t + 1)\n"
@@ -22,6 +22,7 @@ def test_a_file_names_its_mistakes(tmp_path, capsys):
     assert {one["name"] for one in report["mistakes"]} == {"count-square", "border-ignored"}
 
 
+@pytest.mark.usefixtures("lent")
 @pytest.mark.parametrize(
     ("source", "cause"),
     [
@@ -42,6 +43,7 @@ def test_the_headline_is_the_cause(source, cause, tmp_path, capsys):
     assert not report["notes"]
 
 
+@pytest.mark.usefixtures("lent")
 @pytest.mark.parametrize("task", TASKS)
 def test_a_skeleton_is_python_has_the_names_and_solves_nothing(task, capsys, tmp_path):
     assert main(["exercise", task]) == 0
@@ -55,6 +57,7 @@ def test_a_skeleton_is_python_has_the_names_and_solves_nothing(task, capsys, tmp
     assert not report["notes"]
 
 
+@pytest.mark.usefixtures("lent")
 @pytest.mark.parametrize(
     ("given", "says"),
     [

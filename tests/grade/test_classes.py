@@ -46,6 +46,7 @@ def test_who_handed_in_what(handed_in):
                                                                     "link", "nowhere", "outside"]  # fmt: skip
 
 
+@pytest.mark.usefixtures("lent")
 def test_a_row_a_student_whatever_the_workers(handed_in, tmp_path):
     tasks = [get_task("scalar-rnn")]
     rows = grade_class(handed_in, tmp_path / "one", tasks, workers=1)
@@ -68,6 +69,7 @@ def test_a_row_a_student_whatever_the_workers(handed_in, tmp_path):
     assert grade_class(handed_in, tmp_path / "three", None, workers=2)[1]["points"] == 3
 
 
+@pytest.mark.usefixtures("lent")
 def test_it_goes_on_where_it_was_left(handed_in, tmp_path):
     told: list[object] = []
     tasks = [get_task("scalar-rnn")]
@@ -104,6 +106,7 @@ TASK = function_task(name="own", title="Own", skeleton="", parts={}, mistakes=()
     assert graded == ["ada", "ada"]
 
 
+@pytest.mark.usefixtures("lent")
 def test_tables_and_pages(handed_in, tmp_path):
     rows = grade_class(handed_in, tmp_path / "out", [get_task("scalar-rnn")])
     lines = list(csv.DictReader(io.StringIO(as_csv(rows))))
@@ -116,6 +119,7 @@ def test_tables_and_pages(handed_in, tmp_path):
     assert next(reports_of(rows[0]))["file"] == "=bob.py"
 
 
+@pytest.mark.usefixtures("lent")
 def test_whoever_has_no_points_is_told_why(tmp_path, sandbox):
     """In the table and on the page of the class, too."""
     folder = tmp_path / "handed in"

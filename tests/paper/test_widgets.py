@@ -1,7 +1,6 @@
 """Widgets of notebooks in a real browser: the text that anywidget gets, with a model that Python answers."""
 
 import base64
-import shutil
 import sys
 
 import pytest
@@ -11,8 +10,8 @@ from regard.layers import Trace
 from regard.models import GPT, GPTConfig
 from regard.paper.widgets import bundled, style
 from regard.pattern import Causal, Pattern, Strided, parse
+from tests.studio.conftest import chromium
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 # What JupyterLab's side does: values by name, changes told to Python and to who listens.
 PAGE = """async ([source, css, state]) => {
   document.body.innerHTML = ""; document.head.append(Object.assign(document.createElement("style"), {textContent: css}));
@@ -37,13 +36,8 @@ NAMES = {
 @pytest.fixture(scope="module")
 def page():
     pytest.importorskip("anywidget", reason="no widgets: pip install 'regard[notebook]'")
-    playwright = pytest.importorskip("playwright.sync_api", reason="no browser tests: pip install playwright")
-    if CHROMIUM is None:
-        pytest.skip("no browser tests: apt install chromium (or another Chrome) to run them")
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+    with chromium() as browser:
         yield browser.new_page()
-        browser.close()
 
 
 @pytest.fixture

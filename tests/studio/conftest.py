@@ -1,5 +1,6 @@
 """One studio with three tiny models, one browser for it, and ways to ask it with and without the browser."""
 
+import asyncio
 import json
 import os
 import re
@@ -8,6 +9,9 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -75,6 +79,12 @@ def studio(start, runs):
     return start(*(word for run in runs for word in ("--run", run)))
 
 
+def in_a_thread(story):
+    """The outcome of a coroutine; the thread of the tests is the browser's."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, story).result()
+
+
 def node_module(path):
     """A file of a tool of npm, in this repository or where NODE_PATH says; else the test is skipped."""
     folders = [
@@ -115,8 +125,9 @@ class Studio:
             return error.code, error.read().decode("utf-8", "replace")
 
 
-@pytest.fixture(scope="module")  # while it runs, nothing else in the process can use asyncio
-def browser():
+@contextmanager
+def chromium():
+    """A browser; while it runs, nothing else in the thread can use asyncio."""
     playwright = pytest.importorskip(
         "playwright.sync_api", reason="no browser tests: pip install playwright, apt install chromium"
     )
@@ -126,6 +137,55 @@ def browser():
         found = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield found
         found.close()
+
+
+@pytest.fixture(scope="package")
+def browser():
+    with chromium() as found:
+        yield found
+
+
+class Visitors:
+    """Visitors with nothing stored, each a context of the browser that may have been another's before.
+
+    A page takes half the work beside another one, which is why each context keeps an empty page.
+    """
+
+    def __init__(self, browser):
+        self.browser, self.free, self.busy = browser, {}, []
+
+    def visit(self, address, width=1280, color_scheme="light", **options):
+        """A page at an address as nobody saw it before; two at a time share nothing."""
+        kind = tuple(sorted(options.items()))
+        free = self.free.setdefault(kind, [])
+        context = free.pop() if free else self._context(options)
+        self.busy.append((kind, context))
+        page = context.new_page()
+        page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(color_scheme=color_scheme)
+        session = context.new_cdp_session(page)
+        session.send("Storage.clearDataForOrigin", {"origin": address.rstrip("/"), "storageTypes": "all"})
+        session.detach()
+        return Visit(page, address)
+
+    def _context(self, options):
+        context = self.browser.new_context(**options)
+        context.new_page()
+        return context
+
+    def leave(self):
+        """All of them go."""
+        while self.busy:
+            kind, context = self.busy.pop()
+            for page in context.pages[1:]:
+                page.close()
+            context.clear_permissions()
+            self.free[kind].append(context)
+
+
+@pytest.fixture(scope="package")
+def visitors(browser):
+    return Visitors(browser)
 
 
 class Visit:
@@ -216,18 +276,16 @@ class Visit:
 
 
 @pytest.fixture
-def visit(browser, studio):
+def visit_at(visitors):
+    """`visit_at(studio)` opens a page of a studio, `visit_at(studio, 360)` a narrow one."""
+    yield lambda studio, *size, **options: visitors.visit(studio.address, *size, **options)
+    visitors.leave()
+
+
+@pytest.fixture
+def visit(visit_at, studio):
     """`visit()` opens a page; `visit(360, color_scheme="dark")` one of another size and scheme."""
-    opened = []
-
-    def go(width=1280, **options):
-        context = browser.new_context(viewport={"width": width, "height": 900}, **options)
-        opened.append(context)
-        return Visit(context.new_page(), studio.address)
-
-    yield go
-    for context in opened:
-        context.close()
+    return partial(visit_at, studio)
 
 
 @pytest.fixture(params=[(width, scheme) for width in WIDTHS for scheme in SCHEMES], ids=str)

@@ -1,7 +1,9 @@
 () => {
   // Text against the first opaque ground behind it, for what is visible and not turned off.
-  const parse = (text) => { const c = document.createElement('canvas').getContext('2d'); c.fillStyle = text; c.fillRect(0, 0, 1, 1);
-    return [...c.getImageData(0, 0, 1, 1).data]; };
+  const context = document.createElement('canvas').getContext('2d', {willReadFrequently: true}), known = new Map();
+  const drawn = (text) => { context.clearRect(0, 0, 1, 1); context.fillStyle = text; context.fillRect(0, 0, 1, 1);
+    return [...context.getImageData(0, 0, 1, 1).data]; };
+  const parse = (text) => { if (!known.has(text)) known.set(text, drawn(text)); return known.get(text); };
   const light = ([r, g, b]) => [r, g, b].map((v) => v / 255).map((v) => v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4)
     .reduce((sum, v, i) => sum + v * [.2126, .7152, .0722][i], 0);
   const out = [];

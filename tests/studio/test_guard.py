@@ -1,11 +1,10 @@
-import asyncio
-
 import pytest
 
 from regard.studio import limits
 from regard.studio.guard import Guard, foreign, loopback
 from regard.studio.quotas import Tally
 from regard.studio.server import check_address
+from tests.studio.conftest import in_a_thread
 
 TOKEN = "correct horse battery"
 
@@ -41,7 +40,7 @@ def ask(token=None, path="/", query="", body=(b"",), kind="http", method="GET", 
     async def send(message):
         said.append(message)
 
-    asyncio.run((Guard(inner, token) if guard is None else guard)(scope, receive, send))
+    in_a_thread((Guard(inner, token) if guard is None else guard)(scope, receive, send))
     if not said or said[0]["type"] != "http.response.start":
         return None, {}, ""
     named = {name.decode(): value.decode() for name, value in said[0]["headers"]}

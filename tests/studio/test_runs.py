@@ -14,7 +14,6 @@ from regard.studio.api.runs import CHOSEN
 from regard.train import list_runs, load_run, train
 from regard.train.lock import held, in_use
 from regard.train.metrics import FILE, read_rows
-from tests.studio.conftest import Visit
 from tests.train import small
 
 LONG = 4_000  # steps of the training beside, which the test ends
@@ -48,17 +47,8 @@ def watched(start, folder):
 
 
 @pytest.fixture
-def room(browser, watched):
-    opened = []
-
-    def go(state="", width=1280, **options):
-        context = browser.new_context(viewport={"width": width, "height": 900}, **options)
-        opened.append(context)
-        return Visit(context.new_page(), watched.address).room("runs", state)
-
-    yield go
-    for context in opened:
-        context.close()
+def room(visit_at, watched):
+    return lambda state="", *size, **options: visit_at(watched, *size, **options).room("runs", state)
 
 
 def row(seen, name):
@@ -210,19 +200,16 @@ def test_a_training_beside_grows_on_the_page(room, folder, watched):
     shutil.rmtree(live)
 
 
-def test_without_runs_the_page_says_how_to_make_some(start, browser, tmp_path):
+def test_without_runs_the_page_says_how_to_make_some(start, visit_at, tmp_path):
     empty = tmp_path / "later"
     empty.mkdir()
-    address = start("--runs", empty).address
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
-    seen = Visit(context.new_page(), address).room("runs")
+    seen = visit_at(start("--runs", empty)).room("runs")
     seen.page.get_by_text("No run yet in later").wait_for()
     seen.page.get_by_text("regard train digits-vit --out later/digits").wait_for()
     train(small.images(steps=2), empty / "first", quiet=True, device="cpu")
     row(seen, "first").wait_for()
     shutil.rmtree(empty)
     seen.page.get_by_text("No run yet in later").wait_for()
-    context.close()
 
 
 def test_without_a_folder_the_page_says_so(visit):

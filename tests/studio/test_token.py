@@ -15,7 +15,6 @@ from regard.models.sampling import likeliest
 from regard.pattern import Strided
 from regard.studio.walk import walk
 from regard.train import open_run
-from tests.studio.conftest import Visit
 from tests.train.runs.conftest import draw, write_run
 
 PLAY = "model=zoo:play-gpt"
@@ -401,9 +400,8 @@ def mixed_studio(start, tmp_path_factory, play):
     return start("--run", one, "--run", two)
 
 
-def test_other_kinds_of_layers_say_what_cannot_be_shown(browser, mixed_studio):
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
-    seen = opened(Visit(context.new_page(), mixed_studio.address), "model=linear")
+def test_other_kinds_of_layers_say_what_cannot_be_shown(visit_at, mixed_studio):
+    seen = opened(visit_at(mixed_studio), "model=linear")
     assert "there is no softmax and no mask to edit" in seen.page.locator(".note").inner_text()
     assert seen.page.locator(".grids canvas:visible").count() == 1
     seen.page.get_by_role("button", name=re.compile("^layer 2, head 1")).click()
@@ -417,7 +415,6 @@ def test_other_kinds_of_layers_say_what_cannot_be_shown(browser, mixed_studio):
     seen.page.locator(".keys").get_by_text("of it bias").first.wait_for()
     assert "strided(3)" in seen.page.locator("main").inner_text()
     seen.clean()
-    context.close()
     status, said = mixed_studio.ask("token/step", model="linear", text="Romeo", edits=["1.1.1.1"])
     assert (status, said["error"]["field"]) == (422, "edits")
 

@@ -249,6 +249,10 @@ def test_own_pictures_by_button_drop_and_paste(visit, run, tmp_path):
     seen.page.get_by_role("button", name="Exchange black and white").click()
     seen.wait("notices", "exchanged by hand")
     seen.wait_state("by+hand")
+    said = seen.read("notices")
+    seen.page.reload()
+    seen.page.wait_for_selector("main[data-ready=vision]")
+    seen.wait("notices", said)
     seen.page.get_by_role("button", name="Remove").click()
     seen.page.get_by_role("button", name="your picture 3").wait_for(state="detached")
     seen.page.locator("select[data-key=meant]").select_option(label=word)
@@ -259,14 +263,36 @@ def test_own_pictures_by_button_drop_and_paste(visit, run, tmp_path):
     again.wait("together", seen.read("together"))
     assert (again.read("sure"), again.state) == (seen.read("sure"), seen.state)
     again.clean()
-    said = seen.read("notices")
-    seen.page.reload()
-    seen.page.wait_for_selector("main[data-ready=vision]")
-    seen.wait("notices", said)
     seen.clean()
     seen.page.locator("[data-upload]").set_input_files(str(tmp_path / "bad.png"))
     seen.page.get_by_text("bad.png is no image that can be read").wait_for()
     assert seen.page.get_by_role("button", name="your picture 2").count() == 1  # nothing is lost
+
+
+def test_a_late_answer_takes_back_nothing(visit, tmp_path):
+    """What they show is chosen while the picture is still being looked at."""
+    (tmp_path / "bar.png").write_bytes(png())
+    (tmp_path / "wide.png").write_bytes(png((40, 20)))
+    seen = visit().room("vision", f"{DIGITS}&from=own")
+    seen.page.locator("[data-upload]").set_input_files([tmp_path / "bar.png"])
+    seen.wait("sure", "likely")
+    held = []
+
+    def hold(route):
+        held.append(route)
+
+    seen.page.route("**/api/vision/look", hold)
+    seen.page.locator("[data-upload]").set_input_files([tmp_path / "wide.png"])
+    seen.page.get_by_role("button", name="your picture 2").wait_for()
+    seen.page.locator("select[data-key=meant]").select_option("1")
+    seen.wait("together", "are meant as")
+    seen.page.locator(".result.stale").wait_for()
+    with seen.page.expect_response("**/api/vision/look"):
+        held[0].continue_()
+    seen.page.locator(".result:not(.stale)").wait_for()
+    seen.page.wait_for_timeout(500)  # longer than the room rests until it looks at all of them
+    assert "are meant as" in seen.read("together")
+    seen.clean()
 
 
 def test_the_hiding_curve_and_the_picture_are_linked(visit, run, tests):

@@ -1,14 +1,20 @@
 """Work that ends: a process is told to stop, and ended where it does not."""
 
 import asyncio
+import io
+import json
 import os
 import signal
+import struct
+import subprocess
+import sys
 
 import pytest
 
 from regard.studio import limits
 from regard.studio.limits import FieldError
 from regard.studio.work import BusyError, Workers
+from tests.studio.conftest import in_a_thread
 
 # Minutes of sympy and of counting, each of which a limit is too late to see.
 SLOW = {
@@ -67,7 +73,7 @@ def test_one_process_answers_one_question_after_another_and_is_stopped():
             await workers.close()
         assert gone(pid)
 
-    asyncio.run(story())
+    in_a_thread(story())
 
 
 def test_too_many_are_told_to_come_again(monkeypatch):
@@ -82,4 +88,36 @@ def test_too_many_are_told_to_come_again(monkeypatch):
             await settled(workers)
             await workers.close()
 
-    asyncio.run(story())
+    in_a_thread(story())
+
+
+LATE = """
+import os, signal
+from regard.studio import worker
+
+def tell(*frame, told=worker._tell):
+    told(*frame)
+    os.kill(os.getpid(), signal.SIGUSR1)
+
+worker._tell = tell
+worker.main()
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGUSR1"), reason="there are no such signals here")
+def test_who_leaves_as_the_answer_comes_spoils_no_other_answer():
+    """A stop that comes too late is one frame, not two: the next question would be answered by the second."""
+    counted = {"pattern": "causal", "n": 4}
+    asked = [
+        ("patterns/count", QUICK), ("lessons/lesson", {"lesson": "rnn-recurrences"}),
+        ("patterns/count", counted), ("patterns/count", {"pattern": "nonsense", "n": 4}),
+    ]  # fmt: skip
+    sent = b"".join(struct.pack("!I", len(one)) + one for one in (json.dumps(two).encode() for two in asked))
+    command = [sys.executable, "-c", LATE]
+    done = subprocess.run(command, input=sent, capture_output=True, check=True)
+    said, frames = io.BytesIO(done.stdout), []
+    while head := said.read(5):
+        frames.append((head[:1], said.read(struct.unpack("!I", head[1:])[0])))
+    assert [kind for kind, _ in frames] == [b"R", b"A", b"P", b"S", b"A", b"W"]
+    assert b'"pairs":165' in frames[1][1]
+    assert b'"pairs":10' in frames[4][1]

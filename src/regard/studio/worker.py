@@ -49,11 +49,13 @@ def main() -> None:
     listed.FOLDER[:] = [told_at_start.listed] if told_at_start.listed else []
     _bound_memory()
     torch.set_num_threads(1)  # the visitors share the cores
-    asked = False
+    computing = late = False  # whether it may be stopped here; whether it was to be while it told a part
 
     def stop(*_: object) -> None:
-        if asked:
+        nonlocal late
+        if computing:
             raise StopAsked
+        late = True
 
     if hasattr(signal, "SIGUSR1"):
         signal.signal(signal.SIGUSR1, stop)
@@ -65,11 +67,16 @@ def main() -> None:
         _alarm(TABLE[name].seconds + SPARE)
         try:
             try:
-                asked = True
+                late, computing = False, True
                 for kind, said in _answered(name, fields):
-                    _tell(told, kind, said)  # a signal may fall between; frames are written at once
+                    computing = False  # each frame is written whole, and nothing comes after the last one
+                    _tell(told, kind, said)
+                    if kind == PART:
+                        computing = True
+                        if late:
+                            raise StopAsked
             finally:
-                asked = False
+                computing = False
         except StopAsked:
             _tell(told, STOPPED, b"")
         _alarm(0)

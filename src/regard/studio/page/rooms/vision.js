@@ -151,7 +151,7 @@ function filled(body, state, tools, names) {
         nothing.replaceChildren(values.from === "draw" ? empty("Nothing is drawn yet", `Draw ${info.data === "digits" ? "a digit, large," : `one of ${info.classes.slice(0, 3).join(", ")} …`} on the pad: the answer follows the pen.`)
           : values.own.length ? empty("This picture is not in the link", "It was too large for an address, and stayed on the page where it was added. Add it again.") : empty("No picture yet", "Choose, drop or paste one: it is read as the model takes it, and stays on this machine."));
       } else await answered(values, info, sample);
-      several(values, info, page);
+      if (state.values === values) several(values, info, page); // while the answer came, something may have been changed
     } catch (error) {
       result.hidden = hiding.hidden = true;
       if (error instanceof Error && "field" in error && error.field === "model") model.wrong(error.message); else told_(error);
