@@ -15,7 +15,7 @@ PACKAGE = ROOT / "src" / "regard"
 # DESIGN.md: imports point to the left only, and siblings on one level do not import each other.
 LEVELS = [
     {"errors"},
-    {"files", "importing", "plugins"},
+    {"files", "importing", "plugins", "recording"},
     {"trust"},
     {"paper"},
     {"pattern"},

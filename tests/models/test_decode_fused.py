@@ -280,3 +280,18 @@ def test_products_that_stream_their_weights(monkeypatch, fields, dtype, int8):
             off, plain = off + float((got - want).norm()), plain + float((theirs - want).norm())
             assert decoder.best_at[0, decoder.best[0].argmax()] == got.argmax()
     assert off < 1.5 * plain + 1e-5 * want.norm()  # what torch makes of this type is the measure
+
+
+@GPU
+def test_products_keep_their_workspace_for_as_long_as_they_are_replayed():
+    """Compiled models clear workspaces; a recording that has gone takes its memory with it."""
+    model = lively(context=600, width=1024, heads=8, depth=1, vocab=64).cuda().bfloat16()
+    prompts = draw(64, 3).cuda()
+    want = model.generate(prompts, max_new_tokens=8, impl="graph").clone()  # recorded with little room
+    longer = model.generate(prompts, max_new_tokens=200, impl="graph").clone()  # recorded anew, with more
+    assert torch.equal(longer[:, :11], want)
+    torch._C._cuda_clearCublasWorkspaces()
+    torch.cuda.empty_cache()
+    taken = [torch.full((1 << 20,), 7, device="cuda") for _ in range(64)]
+    assert torch.equal(model.generate(prompts, max_new_tokens=200, impl="graph"), longer)
+    assert all((one == 7).all() for one in taken)

@@ -11,6 +11,8 @@ from typing import TypeVar
 import torch
 from torch import Tensor
 
+from regard.recording import recording
+
 T = TypeVar("T")
 
 
@@ -102,6 +104,6 @@ def captured(call: Callable[[], object]) -> Callable[[], object]:
             call()
     torch.cuda.current_stream().wait_stream(stream)
     graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
+    with recording(graph):
         call()
     return graph.replay

@@ -124,7 +124,7 @@ class FusedDecoder(Decoder):
         head_rows = _rows_per_program(config.vocab_size, _power(config.width))
         self.parts = -(-config.vocab_size // head_rows)
         if self._streams(self.head):
-            self.parts = _tile(self._read(self.head)[0], gated=False).programs
+            self.parts = _stream_tile(self._read(self.head)[0], gated=False).programs
         self.best = room(self.parts, dtype=torch.float32)
         self.best_at = room(self.parts, dtype=torch.int32)
 
@@ -232,7 +232,7 @@ class FusedDecoder(Decoder):
         weight, scales = self._read(layer)
         gated, bias, none = bent and self.gated, bias_of(layer), layer.weight  # which is not read
         rows, width = y.shape[1], weight.shape[1]
-        tile = _tile(weight, gated)
+        tile = _stream_tile(weight, gated)
         kind, gain, shift, eps = _norm(norm, none)
         chunks = -(-width // tile.block)
         parts = _power(chunks)
@@ -314,7 +314,7 @@ def streams(device: torch.device) -> bool:
     return importlib.util.find_spec("triton.experimental.gluon") is not None
 
 
-class Tile(NamedTuple):
+class StreamTile(NamedTuple):
     """What a streamed product asks for at once: rows and columns; the rows of a thread, the warps that share
     a row, and how many programs share all tiles."""
 
@@ -325,7 +325,7 @@ class Tile(NamedTuple):
     programs: int
 
 
-def _tile(weight: Tensor, gated: bool) -> Tile:
+def _stream_tile(weight: Tensor, gated: bool) -> StreamTile:
     # A thread with several rows reads once what they are multiplied with, which outweighs int8 weights.
     high, beside = (4, 4) if weight.itemsize == 1 else (2 if gated else 1, 2)
     tall = high * (WARPS // beside)
@@ -333,7 +333,7 @@ def _tile(weight: Tensor, gated: bool) -> Tile:
     block = min(
         STAGE // (tall * weight.itemsize), max(beside * 512 // weight.itemsize, _power(weight.shape[1]))
     )
-    return Tile(tall, block, high, beside, min(PROGRAMS, -(-rows // (tall // 2 if gated else tall))))
+    return StreamTile(tall, block, high, beside, min(PROGRAMS, -(-rows // (tall // 2 if gated else tall))))
 
 
 def _bend(feed: FeedForward | GatedFeedForward) -> str:

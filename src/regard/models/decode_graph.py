@@ -13,6 +13,7 @@ from regard.models.decode import Decoder
 from regard.models.decode_fused import FEW, FusedDecoder
 from regard.models.decode_store import DECODERS, GROWS_BY, Request
 from regard.models.sampling import Sampling, race
+from regard.recording import recording
 
 if TYPE_CHECKING:
     from regard.models.gpt import GPT
@@ -105,7 +106,7 @@ class Recorded:
         torch.cuda.synchronize()
         for steps in (1, AT_ONCE) if self.noise is None else (1,):
             graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(graph, capture_error_mode="thread_local"):
+            with recording(graph, threads=True):
                 for _ in range(steps):
                     self.advance()
             self.graphs[steps] = graph

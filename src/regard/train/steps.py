@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.data.draws import seed_of
+from regard.recording import recording
 from regard.train.distributed import Team, local
 from regard.train.ema import Averages
 from regard.train.optimizers import Optimizer
@@ -130,7 +131,7 @@ class Step:
         self.optimizer.zero_grad()
         graph = torch.cuda.CUDAGraph()
         graph.register_generator_state(self.generator)
-        with torch.cuda.graph(graph):
+        with recording(graph):
             self._body(self.place)
         torch.cuda.synchronize(self.device)
         self.graph = graph
