@@ -1,5 +1,6 @@
 """What all tests share: one thread per worker, and no deadline on random examples."""
 
+import os
 import sys
 
 import pytest
@@ -11,6 +12,11 @@ torch.set_num_threads(1)
 
 settings.register_profile("regard", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("regard")
+
+if os.environ.get("TRITON_INTERPRET") == "1":
+    from tests import interpreting
+
+    interpreting.patch_once()
 
 STUDIO = "tests/studio/"  # whose tests share a studio and a browser
 

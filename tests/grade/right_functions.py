@@ -2,7 +2,12 @@
 
 from tests.grade.wrong_dialogue import DATASET, LOSS_HEAD, TOKENIZER
 from tests.grade.wrong_functions import TORCH
-from tests.grade.wrong_layers import LOCAL_HEAD
+
+LOCAL_HEAD = """
+import torch
+from torch import nn
+import torch.nn.functional as F
+"""
 
 RIGHT: dict[str, dict[str, str]] = {
     "sinusoidal-positions": {

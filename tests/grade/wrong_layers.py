@@ -1,5 +1,62 @@
 """Wrong solutions of convolution as a matrix and of the locally connected layer; see `wrong_functions`."""
 
+from tests.grade.right_functions import LOCAL_HEAD, RIGHT
+
+
+def edited(source: str, *edits: tuple[str, str]) -> str:
+    """A solution after edits, each of which finds its place."""
+    for there, put in edits:
+        assert there in source, there
+        source = source.replace(there, put)
+    return source
+
+
+# Two right ones: rows laid out by slices, and tap by tap.
+SLICES = """
+import torch
+def conv_matrix(kernel, n, stride=1, padding=0):
+    if kernel.dim() == 1:
+        k = len(kernel)
+        out = (n + 2 * padding - k) // stride + 1
+        M = torch.zeros(out, n + 2 * padding)
+        for i in range(out):
+            M[i, i * stride:i * stride + k] = kernel
+        return M[:, padding:padding + n]
+    R, C = n
+    kh, kw = kernel.shape
+    oh, ow = (R + 2 * padding - kh) // stride + 1, (C + 2 * padding - kw) // stride + 1
+    M = torch.zeros(oh, ow, R + 2 * padding, C + 2 * padding)
+    for i in range(oh):
+        for j in range(ow):
+            M[i, j, i * stride:i * stride + kh, j * stride:j * stride + kw] = kernel
+    return M[:, :, padding:padding + R, padding:padding + C].reshape(oh * ow, -1)
+"""
+TAPS = """
+import torch
+def conv_matrix(kernel, n, stride=1, padding=0):
+    if kernel.dim() == 1:
+        k = len(kernel)
+        out = (n + 2 * padding - k) // stride + 1
+        M = torch.zeros(out, n)
+        for i in range(out):
+            for a in range(k):
+                c = i * stride + a - padding
+                if 0 <= c < n:
+                    M[i, c] = kernel[a]
+        return M
+    R, C = n; kh, kw = kernel.shape
+    oh, ow = (R + 2 * padding - kh) // stride + 1, (C + 2 * padding - kw) // stride + 1
+    M = torch.zeros(oh * ow, R * C)
+    for i in range(oh):
+        for j in range(ow):
+            for a in range(kh):
+                for b in range(kw):
+                    r, c = i * stride + a - padding, j * stride + b - padding
+                    if 0 <= r < R and 0 <= c < C:
+                        M[i * ow + j, r * C + c] = kernel[a, b]
+    return M
+"""
+
 CONV: list[tuple[str, str]] = [
     ("kernel-flipped", """
 import torch
@@ -23,81 +80,12 @@ def conv_matrix(kernel, n, stride=1, padding=0):
             rows.append(line.flatten())
     return torch.stack(rows)
 """),
-    ("stride-ignored", """
-import torch
-def conv_matrix(kernel, n, stride=1, padding=0):
-    if kernel.dim() == 1:
-        k = len(kernel)
-        M = torch.zeros(n + 2 * padding - k + 1, n + 2 * padding)
-        for i in range(M.shape[0]):
-            M[i, i:i + k] = kernel
-        return M[:, padding:padding + n]
-    R, C = n
-    kh, kw = kernel.shape
-    oh, ow = R + 2 * padding - kh + 1, C + 2 * padding - kw + 1
-    M = torch.zeros(oh, ow, R + 2 * padding, C + 2 * padding)
-    for i in range(oh):
-        for j in range(ow):
-            M[i, j, i:i + kh, j:j + kw] = kernel
-    return M[:, :, padding:padding + R, padding:padding + C].reshape(oh * ow, R * C)
-"""),
-    ("padding-ignored", """
-import torch
-def conv_matrix(kernel, n, stride=1, padding=0):
-    if kernel.dim() == 1:
-        k = len(kernel)
-        out = (n - k) // stride + 1
-        M = torch.zeros(out, n)
-        for i in range(out):
-            M[i, i * stride:i * stride + k] = kernel
-        return M
-    R, C = n
-    kh, kw = kernel.shape
-    oh, ow = (R - kh) // stride + 1, (C - kw) // stride + 1
-    M = torch.zeros(oh, ow, R, C)
-    for i in range(oh):
-        for j in range(ow):
-            M[i, j, i * stride:i * stride + kh, j * stride:j * stride + kw] = kernel
-    return M.view(oh * ow, R * C)
-"""),
-    ("last-window-missing", """
-import torch
-def conv_matrix(kernel, n, stride=1, padding=0):
-    if kernel.dim() == 1:
-        k = len(kernel)
-        out = (n + 2 * padding - k) // stride
-        M = torch.zeros(out, n + 2 * padding)
-        for i in range(out):
-            M[i, i * stride:i * stride + k] = kernel
-        return M[:, padding:padding + n]
-    R, C = n
-    kh, kw = kernel.shape
-    oh, ow = (R + 2 * padding - kh) // stride, (C + 2 * padding - kw) // stride
-    M = torch.zeros(oh, ow, R + 2 * padding, C + 2 * padding)
-    for i in range(oh):
-        for j in range(ow):
-            M[i, j, i * stride:i * stride + kh, j * stride:j * stride + kw] = kernel
-    return M[:, :, padding:padding + R, padding:padding + C].reshape(oh * ow, R * C)
-"""),
-    ("columns-over-padding", """
-import torch
-def conv_matrix(kernel, n, stride=1, padding=0):
-    if kernel.dim() == 1:
-        k = len(kernel)
-        out = (n + 2 * padding - k) // stride + 1
-        M = torch.zeros(out, n + 2 * padding)
-        for i in range(out):
-            M[i, i * stride:i * stride + k] = kernel
-        return M
-    R, C = n
-    kh, kw = kernel.shape
-    oh, ow = (R + 2 * padding - kh) // stride + 1, (C + 2 * padding - kw) // stride + 1
-    M = torch.zeros(oh, ow, R + 2 * padding, C + 2 * padding)
-    for i in range(oh):
-        for j in range(ow):
-            M[i, j, i * stride:i * stride + kh, j * stride:j * stride + kw] = kernel
-    return M.flatten(2).flatten(0, 1)
-"""),
+    ("stride-ignored", edited(SLICES, ("padding=0):\n", "padding=0):\n    stride = 1\n"))),
+    ("padding-ignored", edited(SLICES, ("padding=0):\n", "padding=0):\n    padding = 0\n"))),
+    ("last-window-missing", edited(SLICES, (" // stride + 1", " // stride"))),
+    ("columns-over-padding", edited(
+        SLICES, ("[:, padding:padding + n]", ""), ("[:, :, padding:padding + R, padding:padding + C]", ""),
+    )),
     ("matrix-transposed", """
 import torch
 import torch.nn.functional as F
@@ -120,71 +108,15 @@ def conv_matrix(kernel, n, stride=1, padding=0):
     eye = torch.eye(R * C).view(R * C, 1, R, C)
     return F.conv2d(eye, kernel[None, None].float(), stride=stride, padding=padding).flatten(1).T
 """),
-    ("circulant", """
-import torch
-def conv_matrix(kernel, n, stride=1, padding=0):
-    if kernel.dim() == 1:
-        k = len(kernel)
-        out = (n + 2 * padding - k) // stride + 1
-        M = torch.zeros(out, n)
-        for i in range(out):
-            for a in range(k):
-                M[i, (i * stride + a - padding) % n] += kernel[a]
-        return M
-    R, C = n; kh, kw = kernel.shape
-    oh, ow = (R + 2 * padding - kh) // stride + 1, (C + 2 * padding - kw) // stride + 1
-    M = torch.zeros(oh * ow, R * C)
-    for i in range(oh):
-        for j in range(ow):
-            for a in range(kh):
-                for b in range(kw):
-                    r, c = (i * stride + a - padding) % R, (j * stride + b - padding) % C
-                    M[i * ow + j, r * C + c] += kernel[a, b]
-    return M
-"""),
-    ("padding-one-side", """
-import torch
-def conv_matrix(kernel, n, stride=1, padding=0):
-    if kernel.dim() == 1:
-        k = len(kernel)
-        out = (n + padding - k) // stride + 1
-        M = torch.zeros(out, n + padding)
-        for i in range(out):
-            M[i, i * stride:i * stride + k] = kernel
-        return M[:, padding:]
-    R, C = n
-    kh, kw = kernel.shape
-    oh, ow = (R + padding - kh) // stride + 1, (C + padding - kw) // stride + 1
-    M = torch.zeros(oh, ow, R + padding, C + padding)
-    for i in range(oh):
-        for j in range(ow):
-            M[i, j, i * stride:i * stride + kh, j * stride:j * stride + kw] = kernel
-    return M[:, :, padding:, padding:].reshape(oh * ow, R * C)
-"""),
-    ("kernel-transposed", """
-import numpy as np
-def conv_matrix(kernel, n, stride=1, padding=0):
-    K = np.asarray(kernel)
-    if K.ndim == 1:
-        k = len(K); out = (n + 2 * padding - k) // stride + 1
-        M = np.zeros((out, n))
-        for r in range(out):
-            for a in range(k):
-                c = r * stride + a - padding
-                if 0 <= c < n: M[r, c] = K[a]
-        return M
-    K = K.T
-    R, C = n; kh, kw = K.shape
-    oh, ow = (R + 2 * padding - kh) // stride + 1, (C + 2 * padding - kw) // stride + 1
-    M = np.zeros((oh * ow, R * C))
-    for i in range(oh):
-        for j in range(ow):
-            for a in range(kh):
-                for b in range(kw):
-                    r, c = i * stride + a - padding, j * stride + b - padding
-                    if 0 <= r < R and 0 <= c < C: M[i * ow + j, r * C + c] = K[a, b]
-    return M
-"""),
+    ("circulant", edited(
+        TAPS, ("i * stride + a - padding, j * stride + b - padding", "(i * stride + a - padding) % R, (j * stride + b - padding) % C"),
+        ("c = i * stride + a - padding\n", "c = (i * stride + a - padding) % n\n"), ("] = kernel", "] += kernel"),
+    )),
+    ("padding-one-side", edited(
+        SLICES, ("2 * padding", "padding"), ("padding:padding + n", "padding:"),
+        ("padding:padding + R, padding:padding + C", "padding:, padding:"),
+    )),
+    ("kernel-transposed", edited(TAPS, ("    R, C = n;", "    kernel = kernel.T\n    R, C = n;"))),
     ("places-in-column-order", """
 import torch
 import torch.nn.functional as F
@@ -199,30 +131,7 @@ def conv_matrix(kernel, n, stride=1, padding=0):
         cols.append(y.T.flatten())
     return torch.stack(cols, 1)
 """),
-    ("padding-not-centred", """
-import torch
-def conv_matrix(kernel, n, stride=1, padding=0):
-    if kernel.dim() == 1:
-        k = len(kernel)
-        out = (n + 2 * padding - k) // stride + 1
-        M = torch.zeros(out, n)
-        for i in range(out):
-            for a in range(k):
-                if i * stride + a < n:
-                    M[i, i * stride + a] = kernel[a]
-        return M
-    R, C = n; kh, kw = kernel.shape
-    oh, ow = (R + 2 * padding - kh) // stride + 1, (C + 2 * padding - kw) // stride + 1
-    M = torch.zeros(oh * ow, R * C)
-    for i in range(oh):
-        for j in range(ow):
-            for a in range(kh):
-                for b in range(kw):
-                    r, c = i * stride + a, j * stride + b
-                    if r < R and c < C:
-                        M[i * ow + j, r * C + c] = kernel[a, b]
-    return M
-"""),
+    ("padding-not-centred", edited(TAPS, (" - padding", ""))),
     ("image-rows-run-on", """
 import torch
 def conv_matrix(kernel, n, stride=1, padding=0):
@@ -280,11 +189,7 @@ def conv_matrix(kernel, n, stride=1, padding=0):
 """),
 ]  # fmt: skip
 
-LOCAL_HEAD = """
-import torch
-from torch import nn
-import torch.nn.functional as F
-"""
+SUMMED = RIGHT["locally-connected"]["unfold and einsum"]
 
 LOCAL: list[tuple[str, str]] = [
     ("weights-shared", LOCAL_HEAD + """
@@ -395,45 +300,13 @@ class LocallyConnected2d(nn.Module):
     def forward(self, x):
         return self.fc(x.flatten(1)).view(-1, self.o, self.h, self.w)
 """),
-    ("channels-share-weights", LOCAL_HEAD + """
-class LocallyConnected2d(nn.Module):
-    def __init__(self, in_channels, out_channels, size, kernel, stride=1, padding=0):
-        super().__init__()
-        self.k, self.s, self.p = kernel, stride, padding
-        self.h, self.w = ((n + 2 * padding - kernel) // stride + 1 for n in size)
-        self.weight = nn.Parameter(torch.randn(out_channels, self.h, self.w, kernel, kernel))
-        self.bias = nn.Parameter(torch.zeros(out_channels, self.h, self.w))
-    def forward(self, x):
-        x = F.pad(x, (self.p,) * 4)
-        x = x.unfold(2, self.k, self.s).unfold(3, self.k, self.s)  # b c h w k k
-        return torch.einsum('bchwij,ohwij->bohw', x, self.weight) + self.bias
-"""),
-    ("bias-shared", LOCAL_HEAD + """
-class LocallyConnected2d(nn.Module):
-    def __init__(self, in_channels, out_channels, size, kernel, stride=1, padding=0):
-        super().__init__()
-        self.k, self.s, self.p = kernel, stride, padding
-        self.h, self.w = ((n + 2 * padding - kernel) // stride + 1 for n in size)
-        self.weight = nn.Parameter(torch.randn(self.h, self.w, out_channels, in_channels, kernel, kernel))
-        self.bias = nn.Parameter(torch.zeros(out_channels))
-    def forward(self, x):
-        x = F.pad(x, (self.p,) * 4)
-        x = x.unfold(2, self.k, self.s).unfold(3, self.k, self.s)
-        return torch.einsum('bchwij,hwocij->bohw', x, self.weight) + self.bias[:, None, None]
-"""),
-    ("activation-added", LOCAL_HEAD + """
-class LocallyConnected2d(nn.Module):
-    def __init__(self, in_channels, out_channels, size, kernel, stride=1, padding=0):
-        super().__init__()
-        self.k, self.s, self.p = kernel, stride, padding
-        self.h, self.w = ((n + 2 * padding - kernel) // stride + 1 for n in size)
-        self.weight = nn.Parameter(torch.randn(self.h, self.w, out_channels, in_channels, kernel, kernel))
-        self.bias = nn.Parameter(torch.zeros(out_channels, self.h, self.w))
-    def forward(self, x):
-        x = F.pad(x, (self.p,) * 4)
-        x = x.unfold(2, self.k, self.s).unfold(3, self.k, self.s)
-        return F.relu(torch.einsum('bchwij,hwocij->bohw', x, self.weight) + self.bias)
-"""),
+    ("channels-share-weights", edited(
+        SUMMED, ("self.h, self.w, out_channels, in_channels, kernel", "out_channels, self.h, self.w, kernel"), ("hwocij", "ohwij"),
+    )),
+    ("bias-shared", edited(
+        SUMMED, ("torch.zeros(out_channels, self.h, self.w)", "torch.zeros(out_channels)"), ("self.bias\n", "self.bias[:, None, None]\n"),
+    )),
+    ("activation-added", edited(SUMMED, ("return torch.einsum(", "return F.relu(torch.einsum("), ("self.bias\n", "self.bias)\n"))),
     ("weights-not-learned", LOCAL_HEAD + """
 class LocallyConnected2d(nn.Module):
     def __init__(self, in_channels, out_channels, size, kernel, stride=1, padding=0):
@@ -474,18 +347,9 @@ class LocallyConnected2d(nn.Module):
                 out[:, :, i, j] = torch.einsum('bcij,ocij->bo', p, self.W[i, j])
         return out
 """),
-    ("windows-adjacent", LOCAL_HEAD + """
-class LocallyConnected2d(nn.Module):
-    def __init__(self, in_channels, out_channels, size, kernel, stride=1, padding=0):
-        super().__init__()
-        self.k, self.p = kernel, padding
-        self.h, self.w = ((n + 2 * padding) // kernel for n in size)
-        self.W = nn.Parameter(torch.randn(self.h, self.w, out_channels, in_channels, kernel, kernel))
-    def forward(self, x):
-        x = F.pad(x, (self.p,) * 4)
-        x = x.unfold(2, self.k, self.k).unfold(3, self.k, self.k)
-        return torch.einsum('bchwij,hwocij->bohw', x, self.W)
-"""),
+    ("windows-adjacent", edited(
+        SUMMED, ("(n + 2 * padding - kernel) // stride + 1", "(n + 2 * padding) // kernel"), (", self.s)", ", self.k)"),
+    )),
 ]  # fmt: skip
 
 WRONG = {"conv-matrix": CONV, "locally-connected": LOCAL}

@@ -69,6 +69,7 @@ def test_types_hold():
 def test_a_room_leaves_no_style_behind(visit):
     """Rooms call classes alike: what one has loaded is off in the next, and on again when one is back."""
     seen = visit().room("vision").room("sentiment")
+    seen.page.wait_for_function("() => document.styleSheets.length === 3")  # they are loaded behind the room
     sheets = "() => [...document.styleSheets].map(one => [one.href.split('/').pop(), one.media.mediaText])"
     assert dict(seen.page.evaluate(sheets)) | {} == {
         "studio.css": "", "vision.css": "not all", "sentiment.css": "all",

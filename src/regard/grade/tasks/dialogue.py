@@ -15,20 +15,18 @@ from regard.grade.task import (
     Assignment,
     Candidate,
     Case,
-    Choices,
     Mistake,
     Observed,
     PartPoints,
     Trouble,
-    Views,
 )
 from regard.grade.tasks.stack import (
     PLAIN,
     STACK_MISTAKES,
     StackMaps,
     StackSizes,
-    given_weights,
     normed,
+    predicting,
     single_norms,
     stack_readings,
     transform,
@@ -167,18 +165,6 @@ def _observe(student: Student) -> Observed:
     return Observed(tuple(tried), candidates, notes)
 
 
-def _predict(candidate: Candidate, case: Case, choices: Choices) -> Views:
-    if case.flaw is not None:
-        return {"holds": True}
-    maps, ids = candidate.weights, case.inputs[0]
-    if not isinstance(maps, DialogueMaps):
-        raise ValueError("no reading of the weights fits")
-    assert isinstance(ids, Tensor)
-    chosen = {name: str(value) for name, value in choices.items() if name != "gives"}
-    out, alphas = speak(ids, maps, **chosen)
-    return {"output": out, "weights": given_weights(alphas, str(choices.get("gives", "all")))}
-
-
 TIED = Mistake("head-tied", "a head with the embedding's weights, where the sheet has weights of its own")
 SPELLINGS = ("GPT", "DialogGPT", "LanguageModel")
 SEEN_MISTAKES = (
@@ -251,7 +237,7 @@ LOGIT_MISTAKES = (
 TASK = Assignment(
     name="dialogue-gpt", title="DialogueGPT", skeleton=SKELETON, symbols=(("DialogueGPT", *SPELLINGS),), lesson="masks-and-losses",
     parts=(PartPoints("logits", 4), PartPoints("weights", 1), PartPoints("as a module", 1)),
-    observe=_observe, predict=_predict, accepts=({"activation": "tanh gelu"},),
+    observe=_observe, predict=predicting(DialogueMaps, speak), accepts=({"activation": "tanh gelu"},),
     mistakes=(*SEEN_MISTAKES, *PLACE_MISTAKES, *LOGIT_MISTAKES, *HEAD_MISTAKES, *INPUT_MISTAKES, *STACK_MISTAKES),
     method=(
         "embeddings, layers and head are found among the parameters by shape and search; then logits and weights "

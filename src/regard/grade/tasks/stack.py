@@ -5,7 +5,7 @@ The tasks `Transformer`, `VisionTransformer` and `DialogueGPT` share it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, product
 
@@ -31,7 +31,7 @@ from regard.grade.readings import (
     norms,
 )
 from regard.grade.student import Entry
-from regard.grade.task import Mistake
+from regard.grade.task import Candidate, Case, Choices, Mistake, Views
 
 PLAIN = NormWeights(None, None, 1e-5)
 UNASKED = Mistake("attn-dim-ignored", "heads of width dim / num_heads, whatever attn_dim is", {}, "heads")
@@ -268,6 +268,25 @@ def given_weights(alphas: Tensor, gives: str) -> object:
         "batch concatenated": lambda a: a.transpose(0, 1).flatten(0, 1), "first head": lambda a: a[:, :, 0],
     }  # fmt: skip
     return ways[gives](alphas)
+
+
+def predicting(
+    kind: type[object], run: Callable[..., tuple[Tensor, Tensor]]
+) -> Callable[[Candidate, Case, Choices], Views]:
+    """What a stack answers under some choices: `run(input, maps, **choices)` of weights read as this kind."""
+
+    def predict(candidate: Candidate, case: Case, choices: Choices) -> Views:
+        if case.flaw is not None:
+            return {"holds": True}
+        given = case.inputs[0]
+        if not isinstance(candidate.weights, kind):
+            raise ValueError("no reading of the weights fits")
+        assert isinstance(given, Tensor)
+        chosen = {name: str(value) for name, value in choices.items() if name != "gives"}
+        out, alphas = run(given, candidate.weights, **chosen)
+        return {"output": out, "weights": given_weights(alphas, str(choices.get("gives", "all")))}
+
+    return predict
 
 
 RESIDUAL_MISTAKES = (

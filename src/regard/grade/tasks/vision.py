@@ -13,15 +13,15 @@ from regard.grade.attending import mapped
 from regard.grade.modules import properties
 from regard.grade.readings import NormWeights, affine_maps
 from regard.grade.student import Entry, Student
-from regard.grade.task import Assignment, Candidate, Case, Choices, Mistake, Observed, PartPoints, Views
+from regard.grade.task import Assignment, Candidate, Mistake, Observed, PartPoints
 from regard.grade.tasks.patches import CUT_MISTAKES, PatchMaps, embed, patch_readings
 from regard.grade.tasks.stack import (
     PLAIN,
     STACK_MISTAKES,
     StackMaps,
     StackSizes,
-    given_weights,
     normed,
+    predicting,
     single_norms,
     stack_readings,
     transform,
@@ -239,22 +239,10 @@ def _observe(student: Student) -> Observed:
     return Observed(tuple(tried), candidates, notes)
 
 
-def _predict(candidate: Candidate, case: Case, choices: Choices) -> Views:
-    if case.flaw is not None:
-        return {"holds": True}
-    maps, img = candidate.weights, case.inputs[0]
-    if not isinstance(maps, VisionMaps):
-        raise ValueError("no reading of the weights fits")
-    assert isinstance(img, Tensor)
-    chosen = {name: str(value) for name, value in choices.items() if name != "gives"}
-    out, alphas = look(img, maps, **chosen)
-    return {"output": out, "weights": given_weights(alphas, str(choices.get("gives", "all")))}
-
-
 SPELLINGS = ("ViT", "VisionTransformerClassifier")
 TASK = Assignment(
     name="vision-transformer", title="VisionTransformer", skeleton=SKELETON, symbols=(("VisionTransformer", *SPELLINGS),),
-    lesson="positions", observe=_observe, predict=_predict, accepts=({"activation": "tanh gelu"},),
+    lesson="positions", observe=_observe, predict=predicting(VisionMaps, look), accepts=({"activation": "tanh gelu"},),
     parts=(PartPoints("logits", 4), PartPoints("weights", 1), PartPoints("as a module", 1)),
     mistakes=(
         *TOKEN_MISTAKES, *POSITION_MISTAKES, *HEAD_MISTAKES, *INPUT_MISTAKES,
