@@ -162,3 +162,19 @@ def test_errors_name_what_was_given():
         model(x.float())
     with pytest.raises(ValueError, match=r"segments must have shape \(3, 12\), got \(3, 13\)"):
         ViT(ViTConfig(**VIT))(images(8, 12), segments=torch.zeros(3, 13, dtype=torch.long))
+
+
+@pytest.mark.parametrize("pool", ["class", "mean"])
+def test_some_of_the_patches(pool):
+    """What is read of an image are the patches that are named: as if the others were padding."""
+    model, x, kept = lively(ViT(ViTConfig(**VIT, pool=pool))), images(8, 12), torch.tensor([7, 2, 11, 3])
+    segments, trace = torch.full((3, 12), -1), Trace()
+    segments[:, kept] = 0
+    some = model(x, patches=kept, trace=trace)
+    torch.testing.assert_close(some, model(x, segments=segments))
+    assert trace["blocks.0.attention.weights"].shape[-1] == 4 + (pool == "class")
+    torch.testing.assert_close(model(x, patches=torch.randperm(12)), model(x))
+    torch.testing.assert_close(model(x, patches=kept, segments=segments), some)
+    assert not torch.allclose(some, model(x))
+    with pytest.raises(ValueError, match="patches needs the pattern full"):
+        ViT(ViTConfig(**VIT, pool="mean", pattern=Axial(2, 6)))(x, patches=kept)

@@ -9,7 +9,8 @@ from torch.nn.functional import cross_entropy
 
 from regard.data import Augment
 from regard.layers import Learned, Rotary
-from regard.models import Encoder, EncoderConfig, GridCompletionConfig, load
+from regard.models import Encoder, EncoderConfig, GridCompletionConfig, ViTConfig, load
+from regard.pattern import Neighbourhood
 from regard.train import (
     AdamW,
     BytePairs,
@@ -224,3 +225,22 @@ def test_a_context_may_grow_where_positions_have_no_table():
     assert fitted(longer, Encoder(config), vocab=9, context=64, classes=2).context == 64
     fixed = replace(config, position=Learned())
     assert fitted(replace(fixed, context=64), Encoder(fixed), vocab=9, context=64, classes=2).context == 16
+
+
+def test_a_step_leaves_patches_out_and_answers_see_all():
+    model = ViTConfig(image=8, patch=2, channels=1, classes=10, depth=1, width=16, heads=2, pool="mean")
+    spec = ClassifyImages(data="digits", model=model, augment=Augment(classes=10), drop_patches=0.7)
+    task, seen = spec.build(TaskSetting(CPU, 0)), []
+    vit = task.model(torch.Generator().manual_seed(0))
+    vit.blocks[0].register_forward_pre_hook(lambda _, given: seen.append(given[0].shape[1]))
+    batch = task.prepare((torch.arange(6),), torch.Generator().manual_seed(1))
+    with torch.no_grad():
+        losses = [float(task.loss(vit, batch, torch.Generator().manual_seed(i))[0]) for i in (2, 3, 3)]
+        assert losses[0] != losses[1] == losses[2]
+        task.validate(vit)
+    assert seen[:3] == [5, 5, 5]  # 16 patches, 4.8 of them
+    assert set(seen[3:]) == {16}
+    with pytest.raises(ValueError, match="drop_patches is for a ViT with the pattern full"):
+        replace(spec, model=replace(model, pattern=Neighbourhood(4, 4, 3)))
+    with pytest.raises(ValueError, match="drop_patches must be a share"):
+        replace(spec, drop_patches=-0.1)

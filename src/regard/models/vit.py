@@ -170,6 +170,7 @@ class ViT(Trunk):
         images: Tensor,
         *,
         segments: Tensor | None = None,
+        patches: Tensor | None = None,
         trace: Trace | None = None,
         generator: torch.Generator | None = None,
     ) -> Tensor:
@@ -177,7 +178,7 @@ class ViT(Trunk):
 
         A distillation token stands behind the class token.
         """
-        x, segments = self._embedded(images, segments)
+        x, segments = self._embedded(images, segments, patches)
         return self.output_norm(self.run(x, segments=segments, trace=trace, generator=generator))
 
     def forward(
@@ -185,15 +186,17 @@ class ViT(Trunk):
         images: Tensor,
         *,
         segments: Tensor | None = None,
+        patches: Tensor | None = None,
         trace: Trace | None = None,
         generator: torch.Generator | None = None,
     ) -> Tensor:
         """Map images (B,channels,rows,cols), of any size that patches tile, to logits (B,classes).
 
-        `segments` (B,P) are 0 for real patches and −1 for padding.
+        `segments` (B,P) are 0 for real patches and −1 for padding. Of all patches, row by row, only those
+        at `patches` are read, where it is given.
         """
         bare = torch.compiler.is_compiling() and trace is None and segments is None
-        x, segments = self._embedded(images, segments)
+        x, segments = self._embedded(images, segments, patches)
         if bare and self.reads_token_0:
             x = self.blocks.first(self.enter(x, generator=generator), generator=generator)
         else:
@@ -218,11 +221,17 @@ class ViT(Trunk):
             pooled = pool.apply(self.pooler(pooled))
         return pooled if self.head is None else self.head(pooled)
 
-    def _embedded(self, images: Tensor, segments: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
+    def _embedded(
+        self, images: Tensor, segments: Tensor | None, patches: Tensor | None
+    ) -> tuple[Tensor, Tensor | None]:
         grid = self.patches.grid(images)
         if segments is not None:
             check_tokens("segments", segments, (len(images), grid[0] * grid[1]))
         x = self.patches(images) + self.position.resized(self.config.grid, grid)  # B P C
+        if patches is not None:
+            if set(self.config.patterns) != {Full()}:
+                raise ValueError(f"patches needs the pattern full, got pattern={self.config.pattern}")
+            x, segments = x[:, patches], None if segments is None else segments[:, patches]
         special = [token for token in (self.class_token, self.distillation_token) if token is not None]
         if special:
             x = torch.cat([*(token.expand(len(x), -1, -1) for token in special), x], dim=1)  # B 1+P C

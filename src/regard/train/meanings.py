@@ -80,6 +80,7 @@ SHARED = {
     "head": "how logits come from the last block: tied to the embedding, or not",
     "pool": "what is read for the answer: the class token, or the mean",
     "dropout": "the share of numbers that training sets to 0",
+    "drop_patches": "the share of patches that a step of training leaves out, others each time",
     "image": "the size of a picture, (rows, cols) or one number for both",
     "patch": "the size of a patch, (rows, cols) or one number for both",
     "channels": "colours of a picture: 1 or 3",

@@ -27,10 +27,16 @@ def build(config: object, generator: torch.Generator) -> nn.Module:
     return BUILDERS[type(config)](config, generator=generator)
 
 
-def call(model: nn.Module, images: Tensor, generator: torch.Generator | None) -> Tensor:
-    """The logits of any image classifier; the generator serves dropout, where a model has it."""
+def call(
+    model: nn.Module, images: Tensor, generator: torch.Generator | None, patches: Tensor | None = None
+) -> Tensor:
+    """The logits of any image classifier; the generator serves dropout, where a model has it.
+
+    A ViT may be shown some of its patches only.
+    """
     inner = getattr(model, "_fsdp_wrapped_module", model)
-    out = model(images, generator=generator) if isinstance(inner, Trunk) else model(images)
+    some = {} if patches is None else {"patches": patches}
+    out = model(images, generator=generator, **some) if isinstance(inner, Trunk) else model(images)
     return out[0] if isinstance(out, tuple) else out  # the course's model gives its attention too
 
 
