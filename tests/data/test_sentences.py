@@ -51,8 +51,8 @@ def test_films_are_held_out_whole_and_contrasts_with_their_sentence():
     assert gone
     assert not set(held.tolist()) & set(learn.tolist())
     probes = [i for i in held.tolist() if i >= count + len(sentences.train)]
-    assert len(probes) == 1000
-    assert set(probes) == set(range(len(texts) - 1000, len(texts)))
+    assert len(probes) == 2000
+    assert set(probes) == set(range(len(texts) - 2000, len(texts)))
     assert len(found.test) == 4
     again = with_contrasts(films, sentences, "both")
     assert again.train.texts == texts
