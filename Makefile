@@ -12,8 +12,7 @@ tour: $(STAMP)
 test test-install test-docs: export PYTHONDONTWRITEBYTECODE :=
 
 test: $(STAMP) lint
-	# Three workers for two cores: tests wait for processes, browsers and clocks of their own.
-	$(BIN)/pytest -n 3 -m "not alone and not install and not long"
+	$(BIN)/pytest -n 2 -m "not alone and not install and not long"
 	$(BIN)/pytest -m alone
 
 # What a user gets who installs the wheel without extras; it installs torch anew, so it is not part of `test`.
