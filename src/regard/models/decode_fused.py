@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from regard.attention.triton.hopper import installed
 from regard.layers import (
     LayerNorm,
     Learned,
@@ -308,10 +309,10 @@ def starts_early(device: torch.device) -> dict[str, bool]:
 
 
 def streams(device: torch.device) -> bool:
-    """Whether there is a kernel that streams weights: Gluon's, from Ampere on."""
-    if device.type != "cuda" or torch.cuda.get_device_capability(device) < (8, 0):
+    """Whether there is a kernel that streams weights: Gluon's, on NVIDIA's GPUs from Ampere on."""
+    if device.type != "cuda" or torch.version.hip is not None or not installed():
         return False
-    return importlib.util.find_spec("triton.experimental.gluon") is not None
+    return torch.cuda.get_device_capability(device) >= (8, 0)
 
 
 class StreamTile(NamedTuple):

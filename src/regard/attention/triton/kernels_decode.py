@@ -29,7 +29,7 @@ def _await(EARLY: tl.constexpr):
 
 
 @triton.jit
-def _bent(x, BEND: tl.constexpr):
+def bent(x, BEND: tl.constexpr):
     if BEND == "silu":
         return x / (1.0 + tl.exp(-x))
     if BEND == "gelu tanh":
@@ -132,7 +132,7 @@ def project_kernel(x, weight, scales, bias, gamma, beta, y, best, best_at, rows,
         if BIAS:
             out += constant
         if BEND != "":
-            out = _bent(out, BEND)
+            out = bent(out, BEND)
         if GATED:
             more_out = tl.sum(through, 1)
             if SCALED:
@@ -325,7 +325,7 @@ def bend_kernel(x, y, width, BLOCK: tl.constexpr, BEND: tl.constexpr, GATED: tl.
     k = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
     inside = k < width
     row = x + b * width * (2 if GATED else 1)
-    out = _bent(tl.load(row + k, mask=inside, other=0.0).to(tl.float32), BEND)
+    out = bent(tl.load(row + k, mask=inside, other=0.0).to(tl.float32), BEND)
     if GATED:
         out *= tl.load(row + width + k, mask=inside, other=0.0).to(tl.float32)
     tl.store(y + b * width + k, out.to(y.dtype.element_ty), mask=inside)

@@ -10,15 +10,7 @@ from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.ampere import async_copy
 from triton.language.extra import cuda
 
-
-@gluon.jit
-def _bent(x, BEND: gl.constexpr):
-    if BEND == "silu":
-        return x / (1.0 + gl.exp(-x))
-    if BEND == "gelu tanh":
-        inner = 0.7978845608028654 * (x + 0.044715 * x * x * x)
-        return x * (1.0 - 1.0 / (gl.exp(2.0 * inner) + 1.0))  # (1 + tanh) / 2
-    return 0.5 * x * (1.0 + gl.erf(x * 0.7071067811865476))
+from regard.attention.triton.kernels_decode import bent
 
 
 @gluon.jit
@@ -43,16 +35,16 @@ def _copy(slot, weight, tile, chunk, end, rows, width, TALL: gl.constexpr, BLOCK
 @gluon.jit
 def stream_kernel(x, weight, scales, bias, gamma, beta, y, best, best_at, rows, width, eps,
                   TALL: gl.constexpr, BLOCK: gl.constexpr, HIGH: gl.constexpr, BESIDE: gl.constexpr,
-                  CHUNKS: gl.constexpr, PARTS: gl.constexpr, STAGES: gl.constexpr, WORD: gl.constexpr, EVEN: gl.constexpr,
-                  FINE: gl.constexpr, NORM: gl.constexpr, SCALED: gl.constexpr, BIAS: gl.constexpr,
+                  CHUNKS: gl.constexpr, PARTS: gl.constexpr, STAGES: gl.constexpr, WORD: gl.constexpr,
+                  EVEN: gl.constexpr, FINE: gl.constexpr, NORM: gl.constexpr, SCALED: gl.constexpr, BIAS: gl.constexpr,
                   BEND: gl.constexpr, GATED: gl.constexpr, ADD: gl.constexpr, BEST: gl.constexpr,
                   EARLY: gl.constexpr):  # fmt: skip
     """y (rows) = weight (rows,width) · x, x normed first or not; then bias, bend, residual, argmax.
 
     SCALED: the weights are int8, with a scale for each row. GATED: rows of gates stand before as many rows of
     what they let through, and take turns in a tile. A thread has HIGH rows, BESIDE warps share a row, WORD
-    numbers are 16 bytes of weights; PARTS is CHUNKS rounded up to a power of two, EVEN says that the chunks fill the columns. FINE:
-    what is multiplied is held in float32, otherwise in the model's type.
+    numbers are 16 bytes of weights; PARTS is CHUNKS rounded up to a power of two, EVEN says that the chunks
+    fill the columns. FINE: what is multiplied is held in float32, otherwise in the model's type.
     """
     pid, programs = gl.program_id(0), gl.num_programs(0)
     if EARLY:
@@ -129,7 +121,7 @@ def stream_kernel(x, weight, scales, bias, gamma, beta, y, best, best_at, rows, 
         if BIAS:
             out += constant
         if BEND != "":
-            out = _bent(out, BEND)
+            out = bent(out, BEND)
         if GATED:
             if SCALED:
                 through *= scale_u
